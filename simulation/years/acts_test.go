@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"minutebook/service"
@@ -153,13 +154,74 @@ func (w *world) changeUser(g *rand.Rand) {
 	}
 }
 
+// renameUser gives somebody another name. What was said before keeps the former one.
+func (w *world) renameUser(g *rand.Rand) {
+	i := g.IntN(len(w.org.people))
+	p := w.org.people[i]
+	former := p.name
+	w.keys++
+	p.name = fmt.Sprintf("%s%d", []string{"mia", "noa", "oli", "pia", "rob"}[i], w.keys)
+	w.journal.note("%s is called %s now", former, p.name)
+	w.oracle.hideAll()
+	w.userChanged = time.Now()
+	w.disturbRelay()
+	w.putAll()
+}
+
+// changeTeam renames a team, or dissolves it: then its members have none, and another team
+// is founded. Accounts that list the team's meetings go on asking for the former name for
+// some days.
+func (w *world) changeTeam(g *rand.Rand) {
+	i := g.IntN(len(w.org.teams))
+	former := w.org.teams[i]
+	w.keys++
+	name := fmt.Sprintf("Team %d", w.keys)
+	dissolved := g.IntN(2) == 0
+	w.org.teams[i] = name
+	for _, p := range w.org.people {
+		switch {
+		case p.team == former && dissolved:
+			p.team = ""
+		case p.team == former:
+			p.team = name
+		}
+	}
+	w.journal.note("the team %s is now %s; dissolved %v", former, name, dissolved)
+	w.oracle.hideAll()
+	w.userChanged = time.Now()
+	w.disturbRelay()
+	w.putAll()
+	for _, a := range w.config.accounts {
+		if slices.Contains(a.teams, former) {
+			w.oracle.move(a.email)
+			w.later(time.Duration(1+g.IntN(100))*time.Hour, "the new name of a team", w.correctTeams)
+		}
+	}
+}
+
+// correctTeams has the configuration name teams that exist.
+func (w *world) correctTeams() {
+	changed := false
+	for i := range w.config.accounts {
+		a := &w.config.accounts[i]
+		if len(a.teams) > 0 && !slices.Contains(w.org.teams, a.teams[0]) {
+			a.teams, changed = []string{w.org.teams[0]}, true
+			w.oracle.move(a.email)
+			w.journal.note("account %s lists the teams %v", a.name, a.teams)
+		}
+	}
+	if changed {
+		w.reconfigured()
+	}
+}
+
 // storms begins a time of faults.
 func (w *world) storms(g *rand.Rand) {
 	s := storm{rates: map[string]float64{}, end: time.Now().Add(time.Duration(g.IntN(40*60)+1) * time.Minute)}
 	force := g.Float64()
-	for _, name := range faultNames() {
+	for _, name := range w.faultNames() {
 		if g.IntN(3) == 0 {
-			s.rates[name] = faults[name] * g.Float64() * force * 2
+			s.rates[name] = max(faults[name], strangeFaults[name]) * g.Float64() * force * 2
 		}
 	}
 	w.journal.note("a storm until %s: %v", stamp(s.end), s.rates)

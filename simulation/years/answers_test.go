@@ -45,8 +45,8 @@ func drawQuestion(g *rand.Rand, o *org) question {
 				return strings.TrimPrefix(x.title, token(x.id)) == strings.TrimPrefix(m.title, token(m.id))
 			}},
 		{"recorded-by:" + name, func(x *meeting) bool { return x.recorder.name == name }},
-		{"speaker:" + name + " spoken", func(x *meeting) bool { return x.recorder.name == name }},
-		{"assignee:" + name, func(x *meeting) bool { return x.recorder.name == name && x.hasSummary() }},
+		{"speaker:" + name + " spoken", func(x *meeting) bool { return x.speaker == name }},
+		{"assignee:" + name, func(x *meeting) bool { return x.speaker == name && x.hasSummary() }},
 		{"has:summary", (*meeting).hasSummary},
 		{"-has:highlights", func(x *meeting) bool { return !x.hasSummary() }},
 		{"is:private", func(x *meeting) bool { return x.sharing == "no_teams" }},
@@ -153,7 +153,7 @@ func (a *answers) comparePerson(p *person) {
 		if r.RecordingID != m.id {
 			imported++
 		}
-		byRecorder[m.recorder.name]++
+		byRecorder[m.recorder.email]++
 		byMonth[m.start().UTC().Format("2006-01")]++
 	}
 	slices.Sort(listed)
@@ -170,7 +170,7 @@ func (a *answers) comparePerson(p *person) {
 	w.must(err, "list people")
 	told := map[string]int{}
 	for _, who := range people {
-		told[who.Name] = who.Meetings
+		told[addressOf(who)] = who.Meetings
 	}
 	if !maps.Equal(told, byRecorder) {
 		w.fail("%s is told of people in so many meetings: %v, at the service %v", p.name, told, byRecorder)
@@ -187,6 +187,16 @@ func (a *answers) comparePerson(p *person) {
 			w.fail("%s is told of meetings by month %v, at the service %v", p.name, told, byMonth)
 		}
 	}
+}
+
+// addressOf returns the address of somebody in the list of people; without one, the name.
+func addressOf(who roster.Person) string {
+	for _, name := range who.Names {
+		if strings.Contains(name, "@") {
+			return name
+		}
+	}
+	return who.Name
 }
 
 // ask compares the answers to a question. Of meetings that no account is shown any more

@@ -341,6 +341,7 @@ func (w *world) renewKeys() {
 // mend has people renew every credential that does not work.
 func (w *world) mend() {
 	w.renewKeys()
+	w.correctTeams()
 	for _, a := range w.config.accounts {
 		if a.oauth && !w.app.isConnected(a.name) {
 			w.connect(a.name)

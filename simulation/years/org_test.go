@@ -12,7 +12,8 @@ import (
 // person is a user of the service.
 type person struct {
 	name, email string
-	team        string
+	first       string // the name at the beginning
+	team        string // "": of none
 	status      string // active, deactivated, invited
 	admin       bool   // account admin, and views all teams
 	key         string // the API key in use
@@ -22,6 +23,14 @@ type person struct {
 
 func (p *person) isActive() bool { return p.status == "active" }
 
+// teamJSON is the name of the person's team; null without one.
+func (p *person) teamJSON() string {
+	if p.team == "" {
+		return "null"
+	}
+	return quote(p.team)
+}
+
 // meeting is a recording at the service.
 type meeting struct {
 	id       int64
@@ -29,6 +38,7 @@ type meeting struct {
 	title    string
 	kind     string // the meeting type
 	recorder *person
+	speaker  string   // the recorder's name at that time
 	sharing  string   // shared_with: no_teams, single_team (the recorder's), all_teams
 	users    []string // individual shares, by address
 	words    int      // version of the transcript
@@ -100,7 +110,7 @@ func (m *meeting) transcript() string {
 	var lines []string
 	for i := range 3 + m.words%3 {
 		lines = append(lines, fmt.Sprintf(`{"speaker":{"display_name":%s,"matched_calendar_invitee_email":%s},"text":"%s spoken %d of version %d","timestamp":"00:%02d:01"}`,
-			quote(m.recorder.name), quote(m.recorder.email), token(m.id), i, m.words, i))
+			quote(m.speaker), quote(m.recorder.email), token(m.id), i, m.words, i))
 	}
 	return "[" + strings.Join(lines, ",") + "]"
 }
@@ -111,7 +121,7 @@ func (m *meeting) summary() string {
 
 func (m *meeting) actionItems() string {
 	return fmt.Sprintf(`[{"description":"%[1]s task %[2]d","user_generated":false,"completed":%[3]v,"recording_timestamp":"00:01:00","recording_playback_url":"https://service.test/calls/%[4]d?timestamp=60.5","assignee":{"name":%[5]s,"email":%[6]s,"team":%[7]s}}]`,
-		token(m.id), m.items, m.items%2 == 1, m.id, quote(m.recorder.name), quote(m.recorder.email), quote(m.recorder.team))
+		token(m.id), m.items, m.items%2 == 1, m.id, quote(m.speaker), quote(m.recorder.email), m.recorder.teamJSON())
 }
 
 func (m *meeting) highlights() string {
@@ -128,9 +138,9 @@ func (m *meeting) object() []byte {
 		stamp(m.created), stamp(start), stamp(m.created), stamp(start), stamp(m.created))
 	fmt.Fprintf(&b, `"calendar_invitees_domains_type":"only_internal","shared_with":%q,"transcript_language":"en","meeting_url":null,`, m.sharing)
 	fmt.Fprintf(&b, `"calendar_invitees":[{"name":%s,"email":%s,"email_domain":"example.com","is_external":false,"matched_speaker_display_name":%s}],`,
-		quote(m.recorder.name), quote(m.recorder.email), quote(m.recorder.name))
+		quote(m.speaker), quote(m.recorder.email), quote(m.speaker))
 	fmt.Fprintf(&b, `"recorded_by":{"name":%s,"email":%s,"email_domain":"example.com","team":%s},`,
-		quote(m.recorder.name), quote(m.recorder.email), quote(m.recorder.team))
+		quote(m.recorder.name), quote(m.recorder.email), m.recorder.teamJSON())
 	fmt.Fprintf(&b, `"transcript":%s,"default_summary":%s,"action_items":%s,"highlights":%s,"crm_matches":null}`,
 		m.transcript(), m.summary(), m.actionItems(), m.highlights())
 	return b.Bytes()

@@ -50,6 +50,8 @@ func acts() []act {
 		{"relay", 1, false, (*world).relay},
 		{"lose tokens", 5, false, (*world).loseTokens},
 		{"revoke", 3, true, (*world).revoke},
+		{"rename user", 3, true, (*world).renameUser},
+		{"change team", 3, true, (*world).changeTeam},
 	}
 }
 
@@ -169,7 +171,7 @@ func drawOrg(seed uint64) *org {
 	o := &org{teams: []string{"Sales", "Support"}}
 	names := []string{"ann", "bob", "cleo", "dan", "eva"}
 	for i, n := range names[:3+r.IntN(3)] {
-		p := &person{name: n, email: n + "@example.com", status: "active", team: o.teams[r.IntN(2)], admin: i == 0 && r.IntN(2) == 0}
+		p := &person{name: n, first: n, email: n + "@example.com", status: "active", team: o.teams[r.IntN(2)], admin: i == 0 && r.IntN(2) == 0}
 		if i > 2 && r.IntN(3) == 0 {
 			p.status = "invited"
 		}
@@ -190,6 +192,7 @@ func drawMeeting(r *rand.Rand, o *org, id int64, created time.Time) *meeting {
 		sharing: []string{"no_teams", "single_team", "all_teams"}[r.IntN(3)], media: []string{"video", "video", "audio", "none"}[r.IntN(4)]}
 	m.title = fmt.Sprintf("%s first title", token(id))
 	m.recorder = active[r.IntN(len(active))]
+	m.speaker = m.recorder.name
 	if r.IntN(3) == 0 {
 		m.users = []string{active[r.IntN(len(active))].email}
 	}

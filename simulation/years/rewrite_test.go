@@ -22,6 +22,8 @@ func (c wire) rewrite(k call, body []byte) (out []byte, shown func()) {
 	}
 	var seen []object
 	switch {
+	case k.path == tokenPath && k.hit("odd life"):
+		o["expires_in"] = json.RawMessage([]string{"0", "-1", "1e12", `"86400"`, "null", "59.5", `{}`}[k.strange.IntN(7)])
 	case k.path == "/meetings":
 		seen = c.rewriteList(k, o)
 	case o["items"] != nil:
@@ -40,7 +42,10 @@ func (c wire) rewrite(k call, body []byte) (out []byte, shown func()) {
 			}
 		}
 	}
-	return encode(o), func() {
+	if o["items"] != nil && k.hit("odd page") {
+		o["limit"] = json.RawMessage([]string{"null", "0", "-10", "9223372036854775808", `"10"`, "[]"}[k.strange.IntN(6)])
+	}
+	return k.respell(w, encode(o)), func() {
 		for _, m := range seen {
 			w.oracle.show(k.who, k.credential, c.h.number, k.sent, m)
 		}
@@ -92,6 +97,10 @@ func (c wire) rewriteList(k call, o object) []object {
 		case k.hit("drop item"):
 			w.oracle.dropped(id)
 			continue
+		case k.hit("wrong type"):
+			w.oracle.dropped(id)
+			readable = append(readable, object{"recording_id": m["recording_id"], "title": m["title"]})
+			k.mistype(m)
 		case k.hit("bad item"):
 			w.oracle.dropped(id)
 			m["recording_id"] = json.RawMessage([]string{"null", `"x"`, "-7", "1.5"}[k.g.IntN(4)])

@@ -41,7 +41,7 @@ func shrink(t *testing.T, seed uint64, o options, found outcome, most time.Durat
 		return true
 	}
 	left := slices.Clone(found.events)
-	for _, f := range faultNames() {
+	for _, f := range (&world{seed: seed}).faultNames() {
 		left = append(left, "fault:"+f)
 	}
 	for size := len(left) / 2; size > 0 && time.Since(began) < most; size /= 2 {

@@ -30,7 +30,8 @@ const firstForeign = 800000
 // whenever it is imported.
 func (w *world) foreignMeeting(n int) *meeting {
 	r := newRand(w.seed, fmt.Sprintf("foreign %d", n))
-	return &meeting{id: int64(firstForeign + n), title: token(int64(firstForeign+n)) + " elsewhere", recorder: w.org.people[r.IntN(len(w.org.people))],
+	p := w.org.people[r.IntN(len(w.org.people))]
+	return &meeting{id: int64(firstForeign + n), title: token(int64(firstForeign+n)) + " elsewhere", recorder: p, speaker: p.first,
 		created: firstDay.Add(-time.Duration(r.IntN(300*24)) * time.Hour), words: 1}
 }
 
@@ -57,8 +58,8 @@ func (w *world) importForeign(g *rand.Rand) {
 	dir := filepath.Join(w.dir, "elsewhere", strconv.Itoa(n))
 	w.must(os.MkdirAll(dir, 0o700), "make a folder")
 	for name, text := range map[string]string{
-		"meeting.toml": fmt.Sprintf("title = %q\nstart = %s\nrecorded_by = \"%s <%s>\"\n", m.title, m.start().Format(time.RFC3339), m.recorder.name, m.recorder.email),
-		"talk.vtt":     fmt.Sprintf("WEBVTT\n\n00:01.000 --> 00:05.000\n<v %s>%s elsewhere\n", m.recorder.name, token(m.id)),
+		"meeting.toml": fmt.Sprintf("title = %q\nstart = %s\nrecorded_by = \"%s <%s>\"\n", m.title, m.start().Format(time.RFC3339), m.speaker, m.recorder.email),
+		"talk.vtt":     fmt.Sprintf("WEBVTT\n\n00:01.000 --> 00:05.000\n<v %s>%s elsewhere\n", m.speaker, token(m.id)),
 	} {
 		w.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600), "write a meeting")
 	}

@@ -2,6 +2,7 @@ package years
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -26,6 +27,7 @@ type traits struct {
 	offsets      bool          // times with an offset
 	slowness     time.Duration // the longest way there and back
 	lacksDate    bool          // no Date header: a proxy takes it away
+	respells     bool          // members in any order, spaces, escaped letters
 }
 
 func drawTraits(seed uint64, people []*person) traits {
@@ -39,6 +41,7 @@ func drawTraits(seed uint64, people []*person) traits {
 		t.lacksTeam[p.email] = r.IntN(3) == 0
 	}
 	t.lacksDate = r.IntN(3) == 0
+	t.respells = seed >= firstWide && r.IntN(3) == 0
 	return t
 }
 
@@ -47,6 +50,11 @@ var faults = map[string]float64{
 	"reset before": 0.1, "reset after": 0.1, "5xx": 0.15, "html": 0.03, "cut": 0.1, "429": 0.03, "empty list": 0.05,
 	"drop item": 0.03, "double item": 0.1, "bad item": 0.03, "blank content": 0.2, "cursor refused": 0.05, "no headers": 0.3,
 	"odd size": 0.05, "empty directory": 0.2, "shuffle": 0.3, "not found": 0.03, "slow": 0.05,
+}
+
+// strangeFaults are those of the seeds from firstWide on.
+var strangeFaults = map[string]float64{
+	"redirect": 0.05, "wrong type": 0.05, "odd limits": 0.3, "odd 429": 0.03, "header cut": 0.08, "ends early": 0.08, "odd life": 0.3, "odd page": 0.2,
 }
 
 // storm is a time of faults.
@@ -64,6 +72,9 @@ type wire struct {
 // RoundTrip carries a call through the weather.
 func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := c.w
+	if r.URL.Host != "service.test" {
+		return w.elsewhere(r), nil
+	}
 	credential := r.Header.Get("X-Api-Key")
 	who := w.keyOwner(credential)
 	form := w.app.readForm(r)
@@ -80,16 +91,23 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, syscall.ECONNRESET
 	}
 	w.passTrigger(path, r.URL.Query().Get("cursor") != "")
-	rates := w.present()
+	rates, strange := w.present(), newRand(w.seed, "strange")
+	if len(rates) > 0 && w.seed >= firstWide {
+		strange = w.dice.roll("strange " + name)
+	}
 	hit := func(fault string) bool {
-		chance := g.Float64() // drawn in any case, so that the later draws stay the same
+		draws := g
+		if strangeFaults[fault] > 0 {
+			draws = strange
+		}
+		chance := draws.Float64() // drawn in any case, so that the later draws stay the same
 		if chance >= rates[fault] || w.disabled["fault:"+fault] {
 			return false
 		}
 		w.journal.note("%s: %s", name, fault)
 		return true
 	}
-	if resp, err := c.breakEarly(r, hit); resp != nil || err != nil {
+	if resp, err := c.breakEarly(r, strange, hit); resp != nil || err != nil {
 		return resp, err
 	}
 	sent := time.Now()
@@ -111,8 +129,11 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.h.dead.Load() || hit("reset after") {
 		return nil, syscall.ECONNRESET
 	}
+	if hit("header cut") {
+		return nil, brokenHeaders[strange.IntN(len(brokenHeaders))]
+	}
 	w.answered(who, r, path, resp.StatusCode)
-	return c.spoil(call{who: who, credential: credential, path: path, r: r, g: g, hit: hit, sent: sent}, resp)
+	return c.spoil(call{who: who, credential: credential, path: path, r: r, g: g, strange: strange, hit: hit, sent: sent}, resp)
 }
 
 // call is a call that was answered.
@@ -120,19 +141,25 @@ type call struct {
 	who, path  string
 	credential string
 	r          *http.Request
-	g          *rand.Rand
+	g, strange *rand.Rand
 	hit        func(string) bool
 	sent       time.Time
 }
 
 // breakEarly answers for the service, or breaks the connection.
-func (c wire) breakEarly(r *http.Request, hit func(string) bool) (*http.Response, error) {
+func (c wire) breakEarly(r *http.Request, strange *rand.Rand, hit func(string) bool) (*http.Response, error) {
 	if hit("slow") {
 		if err := pauseFor(r, 40*time.Second); err != nil {
 			return nil, err
 		}
 	}
 	switch {
+	case hit("redirect"):
+		return redirect(r, strange), nil
+	case hit("odd 429"):
+		resp := answer(r, 429, "text/html", "")
+		resp.Header.Set("Retry-After", oddWaits[strange.IntN(len(oddWaits))])
+		return resp, nil
 	case hit("reset before"):
 		return nil, syscall.ECONNRESET
 	case hit("5xx"):
@@ -173,6 +200,14 @@ func (c wire) spoil(k call, resp *http.Response) (*http.Response, error) {
 		resp.Header.Del("Content-Length")
 		resp.ContentLength = int64(len(body))
 	}
+	if k.hit("odd limits") {
+		c.confuseLimits(k, resp)
+	}
+	if isJSON := json.Valid(body); isJSON && len(body) > 0 && k.hit("ends early") { // as a connection without a length does
+		resp.Body = io.NopCloser(bytes.NewReader(body[:k.strange.IntN(len(bytes.TrimSpace(body)))]))
+		resp.ContentLength = -1
+		return resp, nil
+	}
 	if len(body) > 0 && k.hit("cut") {
 		n := k.g.IntN(len(body))
 		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:n]), cutReader{}))
@@ -199,4 +234,11 @@ func pauseFor(r *http.Request, d time.Duration) error {
 	}
 }
 
-func faultNames() []string { return slices.Sorted(maps.Keys(faults)) }
+// faultNames are the faults of a seed's storms, the older ones first.
+func (w *world) faultNames() []string {
+	names := slices.Sorted(maps.Keys(faults))
+	if w.seed >= firstWide {
+		names = append(names, slices.Sorted(maps.Keys(strangeFaults))...)
+	}
+	return names
+}
