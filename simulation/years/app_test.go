@@ -43,13 +43,15 @@ type app struct {
 	refresh map[string]*connection // by refresh token, also those that were rotated away
 	kept    map[string]string      // the refresh token in the archive, by account; "": lost
 	tokens  []string               // all that were given out
+	stored  map[string]bool        // refresh tokens that the archive ever had
+	came    []arrival              // since the last look
 }
 
 // newApp makes the app at the service.
 func newApp(w *world) (*app, error) {
 	made, secret, err := w.upstream.service.CreateApp(context.Background(), "archive", []string{redirectURL}, false)
 	return &app{id: made.ClientID, secret: secret, codes: map[string]*connection{}, access: map[string]*connection{},
-		refresh: map[string]*connection{}, kept: map[string]string{}}, err
+		refresh: map[string]*connection{}, kept: map[string]string{}, stored: map[string]bool{}}, err
 }
 
 // readForm returns the form of a call to the token endpoint; nil for other calls.
@@ -124,7 +126,7 @@ func (a *app) learn(path string, form url.Values, resp *http.Response) {
 func (a *app) keep(account, refresh string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.kept[account] = refresh
+	a.kept[account], a.stored[refresh] = refresh, true
 }
 
 func (a *app) keptTokens() map[string]string {
@@ -137,6 +139,35 @@ func (a *app) keepTokens(kept map[string]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept = maps.Clone(kept)
+}
+
+// arrival is that an answer with tokens reached a start of the program whole.
+type arrival struct {
+	refresh string
+	house   *house
+	at      time.Time
+}
+
+// arrive notes such an answer.
+func (a *app) arrive(h *house, body object) {
+	var refresh string
+	if json.Unmarshal(body["refresh_token"], &refresh) == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.came = append(a.came, arrival{refresh, h, time.Now()})
+	}
+}
+
+// checkArrivals compares the tokens that came with those that were kept, unless the disk was sick.
+func (a *app) checkArrivals(w *world) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.came {
+		if alive := c.house == w.house && !c.house.dead.Load() && !c.house.wasSick.Load() && time.Since(c.at) > time.Minute; alive && !a.stored[c.refresh] {
+			w.report("tokens came at %s and are not kept", stamp(c.at))
+		}
+	}
+	a.came = nil
 }
 
 // isConnected reports whether the service will accept the tokens that an account has.
@@ -220,7 +251,7 @@ func (h *house) tokens(ctx context.Context, account string) (pair storedPair, er
 func (w *world) connect(name string) {
 	h := w.house
 	i := slices.IndexFunc(w.config.accounts, func(a account) bool { return a.name == name && a.oauth })
-	if h == nil || h.dead.Load() || h.sick.Load() > 0 || i < 0 || !w.org.person(w.config.accounts[i].email).isActive() {
+	if h == nil || h.dead.Load() || h.isSick() || i < 0 || !w.org.person(w.config.accounts[i].email).isActive() {
 		return
 	}
 	a := w.config.accounts[i]
@@ -242,9 +273,10 @@ func (w *world) connect(name string) {
 // after a while. Who is gone connects nothing: the account leaves the configuration.
 func (w *world) connectAgain() {
 	h := w.house
-	if h == nil || h.dead.Load() || h.sick.Load() > 0 {
+	if h == nil || h.dead.Load() || h.isSick() {
 		return
 	}
+	w.app.checkArrivals(w)
 	for _, a := range w.config.accounts {
 		if !a.oauth {
 			continue

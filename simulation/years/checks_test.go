@@ -20,7 +20,7 @@ import (
 // shown, every acknowledged delivery, nothing blanked, nothing twice, no limit exceeded.
 func (w *world) checkKept() {
 	h := w.house
-	if h == nil || h.dead.Load() || h.sick.Load() > 0 {
+	if h == nil || h.dead.Load() || h.isSick() {
 		return
 	}
 	w.oracle.settle(time.Now(), false)
@@ -213,6 +213,7 @@ func (w *world) checkWhole(s stage) {
 	}
 	w.checkAllForgotten()
 	w.checkFiles()
+	w.checkFollower()
 	if s >= settled {
 		w.checkViewers()
 		w.checkRelay()
@@ -241,7 +242,14 @@ func (w *world) checkViewers() {
 				w.fail("%s sees meeting %d, and not at the service", p.name, m.id)
 			}
 		}
-		for _, m := range w.org.meetings {
+		for i, m := range w.org.meetings {
+			if i%5 == int(w.seed%5) {
+				visible, plays, err := w.house.archive.MayPlay(context.Background(), archive.ViewerWith(p.email), m.id)
+				w.must(err, "read who may play a recording")
+				if row := seen[m.id]; visible != plays || row && !plays {
+					w.fail("%s is listed meeting %d: %v, sees it: %v, and may play its recording: %v", p.name, m.id, row, visible, plays)
+				}
+			}
 			if w.isRead(p) && w.org.sees(p, m) && !seen[m.id] && !w.oracle.forgot[m.id] {
 				w.fail("%s does not see meeting %d, but at the service", p.name, m.id)
 			}

@@ -12,6 +12,8 @@
 //	sender_test.go    the service's webhooks to the receiver
 //	relay_test.go     the archive's own webhooks, and the people who receive them
 //	house_test.go     the program: archive, sync and receiver, started and killed
+//	trouble_test.go   locked databases, one failing commit, others with the same key, an old archive
+//	follower_test.go  a copy of the archive by its change log
 //	disk_test.go      that a sick disk and kills reach every commit
 //	plan_test.go      the history of a seed as a list of events
 //	acts_test.go      events: the acts of people and of the person at the keyboard

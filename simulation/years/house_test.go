@@ -63,6 +63,11 @@ type house struct {
 	err         error       // of Run; read after ended
 	dead        atomic.Bool // killed: nothing reaches the service or the disk
 	sick        atomic.Int64
+	locked      atomic.Bool // somebody else has the write lock of a database
+	locks       []func()    // end that
+	failing     atomic.Bool // the next commit fails
+	failedAt    atomic.Int64
+	wasSick     atomic.Bool  // commits failed at some time
 	losesTokens atomic.Bool  // it is killed before the next answer with tokens
 	fatal       atomic.Int64 // commits until it is killed; 0: never
 	work        sync.WaitGroup
@@ -109,7 +114,7 @@ func (w *world) start(dir string) *house {
 	}
 	h.work.Go(func() { h.runRetention(ctx) })
 	h.work.Go(func() {
-		if err := h.archive.FinishForgetting(ctx); err != nil && ctx.Err() == nil && h.sick.Load() == 0 && !h.dead.Load() {
+		if err := h.archive.FinishForgetting(ctx); err != nil && ctx.Err() == nil && !h.isSick() && !h.dead.Load() {
 			w.report("finish forgetting: %v", err)
 		}
 	})
@@ -125,7 +130,7 @@ func (h *house) runRetention(ctx context.Context) {
 			if err == nil {
 				_, err = h.archive.DeleteExpired(ctx, rules, func(e archive.Expired) { h.w.oracle.expired(e.RecordingID) })
 			}
-			if err != nil && ctx.Err() == nil && h.sick.Load() == 0 && !h.dead.Load() {
+			if err != nil && ctx.Err() == nil && !h.isSick() && !h.dead.Load() {
 				h.w.report("retention: %v", err)
 			}
 		}
@@ -157,7 +162,8 @@ func (h *house) watchCommits(db *sqlite.DB) {
 			if h.fatal.Load() > 0 && h.fatal.Add(-1) == 0 {
 				h.dead.Store(true)
 			}
-			if h.dead.Load() || h.sick.Load() > 0 {
+			if h.dead.Load() || h.sick.Load() > 0 || h.failsOnce() {
+				h.wasSick.Store(true)
 				return 1
 			}
 			return 0
@@ -234,13 +240,14 @@ func (h *house) reload() {
 
 // close stops the program in order.
 func (h *house) close() {
+	h.unlock()
 	h.stop()
 	<-h.ended
 	h.work.Wait()
-	if err := h.archive.Close(); err != nil && !h.dead.Load() && h.sick.Load() == 0 {
+	if err := h.archive.Close(); err != nil && !h.dead.Load() && !h.isSick() {
 		h.w.report("close: %v", err)
 	}
-	if h.err != nil && !h.dead.Load() && h.sick.Load() == 0 {
+	if h.err != nil && !h.dead.Load() && !h.isSick() {
 		h.w.report("the sync ended: %v", h.err)
 	}
 	h.w.house = nil

@@ -101,6 +101,7 @@ func (w *world) stepClock(g *rand.Rand) {
 	w.journal.note("the clock is set by %s", step)
 	w.disturbRelay()
 	w.skew.Store(int64(step))
+	w.agePast()
 	w.mu.Lock()
 	w.skewedAt = time.Now()
 	w.mu.Unlock()
@@ -164,7 +165,7 @@ func (w *world) configure(g *rand.Rand) {
 func (w *world) reconfigured() {
 	w.oracle.hideAll()
 	w.disturbRelay()
-	if w.house != nil && !w.house.dead.Load() && w.house.sick.Load() == 0 {
+	if w.house != nil && !w.house.dead.Load() && !w.house.isSick() {
 		w.oracle.settle(time.Now(), true)
 		w.house.reload()
 	}
@@ -174,7 +175,7 @@ func (w *world) reconfigured() {
 func (w *world) forget(g *rand.Rand) {
 	m := w.anyMeeting(g, false)
 	h := w.house
-	if m == nil || h == nil || h.sick.Load() > 0 || w.oracle.forgot[m.id] {
+	if m == nil || h == nil || h.isSick() || w.oracle.forgot[m.id] {
 		return
 	}
 	_, err := h.archive.Forget(context.Background(), m.id, "simulated")
@@ -195,7 +196,7 @@ func (w *world) forget(g *rand.Rand) {
 
 func (w *world) backUp(*rand.Rand) {
 	h := w.house
-	if h == nil || h.sick.Load() > 0 {
+	if h == nil || h.isSick() {
 		return
 	}
 	memory, at := w.oracle.remember(), time.Now()
@@ -240,7 +241,7 @@ func (w *world) restore(g *rand.Rand) {
 
 func (w *world) repair(*rand.Rand) {
 	h := w.house
-	if h == nil || h.sick.Load() > 0 {
+	if h == nil || h.isSick() {
 		return
 	}
 	_, err := h.archive.Verify(context.Background(), archive.VerifyOptions{Repair: true, AskAgain: h.sync.Refetch}, func(d archive.Damage) {
@@ -255,7 +256,7 @@ func (w *world) repair(*rand.Rand) {
 
 func (w *world) rebuild(*rand.Rand) {
 	h := w.house
-	if h == nil || h.sick.Load() > 0 {
+	if h == nil || h.isSick() {
 		return
 	}
 	if err := h.archive.Rebuild(context.Background(), nil); !h.dead.Load() {
@@ -266,7 +267,7 @@ func (w *world) rebuild(*rand.Rand) {
 // replay has a delivery applied again.
 func (w *world) replay(g *rand.Rand) {
 	h := w.house
-	if h == nil || h.sick.Load() > 0 {
+	if h == nil || h.isSick() {
 		return
 	}
 	list, err := h.archive.Inbox().List(context.Background(), inbox.Query{Limit: 20})

@@ -65,7 +65,9 @@ func (w *world) live(o options) {
 		time.Sleep(time.Until(next.at))
 		synctest.Wait()
 		w.look()
+		w.acting.Store(true)
 		next.do()
+		w.acting.Store(false)
 		synctest.Wait()
 		w.look()
 	}

@@ -50,6 +50,9 @@ func acts() []act {
 		{"relay", 1, false, (*world).relay},
 		{"lose tokens", 5, false, (*world).loseTokens},
 		{"revoke", 3, true, (*world).revoke},
+		{"share key", 4, false, (*world).shareKey},
+		{"lock database", 4, true, (*world).lockDatabase},
+		{"fail once", 6, true, (*world).failOnce},
 		{"rename user", 3, true, (*world).renameUser},
 		{"change team", 3, true, (*world).changeTeam},
 	}
@@ -137,12 +140,14 @@ func (w *world) planEvent(at, calm time.Time, name string, a act, mid bool) {
 	w.planAt(at, name, func() {
 		g := newRand(w.seed, "act "+name)
 		if mid && w.house != nil {
+			w.acting.Store(false)
 			select {
 			case <-w.arm():
 				w.journal.note("in the middle of a walk:")
 			case <-time.After(min(25*time.Hour, time.Until(calm))):
 			}
 		}
+		w.acting.Store(true)
 		w.journal.note("%s", name)
 		a.do(w, g)
 	})
@@ -152,7 +157,7 @@ func (w *world) planEvent(at, calm time.Time, name string, a act, mid bool) {
 func (w *world) calm() {
 	w.journal.note("the world is calm")
 	w.mu.Lock()
-	w.storm = storm{}
+	w.storm, w.shared = storm{}, time.Now()
 	w.mu.Unlock()
 	w.skew.Store(0)
 	w.must(w.upstream.service.SetLimits(context.Background(), w.usualLimits()), "set the limits")
@@ -161,6 +166,8 @@ func (w *world) calm() {
 		w.start(w.dataDir)
 	} else {
 		w.house.sick.Store(0)
+		w.house.unlock()
+		w.house.failing.Store(false)
 	}
 	w.mend()
 }

@@ -49,7 +49,7 @@ func (h *house) openService(ctx context.Context) {
 
 // relay has the archive relay webhooks for some months.
 func (w *world) relay(g *rand.Rand) {
-	if w.config.relays || w.house == nil || w.house.dead.Load() || w.house.sick.Load() > 0 {
+	if w.config.relays || w.house == nil || w.house.dead.Load() || w.house.isSick() {
 		return
 	}
 	w.journal.note("the archive relays webhooks")
@@ -126,6 +126,18 @@ func (w *world) restoreHooks(at time.Time) {
 		h.ended = h.ended || h.made.After(at)
 		if w.skew.Load() < 0 {
 			h.ids = map[int64]string{}
+		}
+	}
+}
+
+// agePast notes a clock that is behind: meetings that were recorded since the time it tells are
+// no history to a webhook.
+func (w *world) agePast() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range w.hooks {
+		if now := w.now(); now.Before(h.begin) {
+			h.begin = now
 		}
 	}
 }

@@ -46,6 +46,9 @@ func (c wire) rewrite(k call, body []byte) (out []byte, shown func()) {
 		o["limit"] = json.RawMessage([]string{"null", "0", "-10", "9223372036854775808", `"10"`, "[]"}[k.strange.IntN(6)])
 	}
 	return k.respell(w, encode(o)), func() {
+		if k.path == tokenPath {
+			w.app.arrive(c.h, o)
+		}
 		for _, m := range seen {
 			w.oracle.show(k.who, k.credential, c.h.number, k.sent, m)
 		}

@@ -50,7 +50,7 @@ func (w *world) meetingOf(row *archive.Row) *meeting {
 // importForeign imports a meeting that another program recorded, now and then once more.
 func (w *world) importForeign(g *rand.Rand) {
 	h := w.house
-	if h == nil || h.sick.Load() > 0 {
+	if h == nil || h.isSick() {
 		return
 	}
 	n := g.IntN(8)
@@ -108,7 +108,7 @@ func (w *world) checkImported() {
 // an empty archive.
 func (w *world) export(*rand.Rand) {
 	h := w.house
-	if h == nil || h.sick.Load() > 0 {
+	if h == nil || h.isSick() {
 		return
 	}
 	ctx, dir := context.Background(), filepath.Join(w.dir, "export")
@@ -153,17 +153,25 @@ func (w *world) content(ar *archive.Archive) map[int64]map[string]string {
 	rows, err := ar.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true})
 	w.must(err, "list meetings")
 	for _, row := range rows {
-		parts, err := ar.PartsOf(ctx, row.RecordingID)
-		if errors.Is(err, archive.ErrForgotten) {
-			continue
-		}
-		w.must(err, "read the parts")
-		all[row.RecordingID] = map[string]string{"title": row.Title}
-		for part, raw := range parts {
-			if slices.Contains(contentKeys, memberOf(part)) && hasContent(raw) {
-				all[row.RecordingID][memberOf(part)] = canonical(raw)
-			}
+		if content := w.contentOf(ar, row); content != nil {
+			all[row.RecordingID] = content
 		}
 	}
 	return all
+}
+
+// contentOf returns the title and the current content of a meeting; nil when it is forgotten.
+func (w *world) contentOf(ar *archive.Archive, row *archive.Row) map[string]string {
+	parts, err := ar.PartsOf(context.Background(), row.RecordingID)
+	if errors.Is(err, archive.ErrForgotten) {
+		return nil
+	}
+	w.must(err, "read the parts")
+	content := map[string]string{"title": row.Title}
+	for part, raw := range parts {
+		if slices.Contains(contentKeys, memberOf(part)) && hasContent(raw) {
+			content[memberOf(part)] = canonical(raw)
+		}
+	}
+	return content
 }

@@ -72,6 +72,8 @@ type world struct {
 	forgotAt map[int64]time.Time
 	// forgetting are the meetings of which a kill cut the forgetting off.
 	forgetting map[int64]time.Time
+	acting     atomic.Bool // the driver does something
+	copy       follower
 	nextID     int64
 	keys       int
 	keyIDs     map[string]string // of the keys at the service
@@ -89,6 +91,7 @@ type world struct {
 	foundAt  time.Time
 	trigger  chan struct{}
 	lowered  bool      // a limit is, or was a moment ago
+	shared   time.Time // until then another program uses a key
 	skewedAt time.Time // when the clock was last set
 }
 
@@ -192,6 +195,7 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	w.must(err, "make an app")
 	w.config = w.drawSettings()
 	w.dataDir = w.newDir()
+	w.must(w.putOldArchive(), "make an old archive")
 	return w
 }
 
@@ -232,7 +236,7 @@ func (w *world) isReady(id int64, member string) bool {
 // 429 only while a limit is lowered, and content in the list to OAuth apps always.
 func (w *world) answered(who string, r *http.Request, path string, status int) {
 	w.mu.Lock()
-	lowered := w.lowered
+	lowered := w.lowered || time.Since(w.shared) < 2*time.Minute
 	w.mu.Unlock()
 	if status == 429 && !lowered {
 		w.report("the service refuses a call of %s to %s with 429, and no limit is lowered", who, callName(path))
