@@ -4,7 +4,8 @@
 //
 //	seed_test.go      draws of a seed, and the journal
 //	org_test.go       the people and meetings at the service
-//	app_test.go       the OAuth app at the service, tokens that are lost, keys that are revoked
+//	app_test.go       the OAuth app at the service, and the tokens that it was given
+//	consent_test.go   people who allow it, tokens that are lost, keys that are revoked
 //	upstream_test.go  the real service as a sandbox, and who calls it
 //	weather_test.go   faults of the network and of answers
 //	rewrite_test.go   answers within the habits of the service and the storm
