@@ -189,4 +189,3 @@ func (a *app) newestTokens() []string {
 	defer a.mu.Unlock()
 	return slices.Clone(a.tokens[max(0, len(a.tokens)-20):])
 }
-

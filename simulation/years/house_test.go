@@ -232,7 +232,11 @@ func (s *settings) secretLists() map[string][]string {
 // reload puts a changed configuration into force, as the daemon does.
 func (h *house) reload() {
 	w := h.w
-	w.must(h.setAccounts(context.Background()), "set the accounts")
+	err := h.setAccounts(context.Background())
+	if h.dead.Load() { // killed meanwhile: the next start has the configuration
+		return
+	}
+	w.must(err, "set the accounts")
 	w.must(h.sync.SetAccounts(h.accounts()), "set the accounts of the sync")
 	w.must(h.sync.SetSchedule(w.config.schedule), "set the schedule")
 	w.must(h.receiver.SetAccounts(w.config.secretLists(), nil), "set the secrets")

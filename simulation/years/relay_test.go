@@ -1,7 +1,6 @@
 package years
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,7 +186,10 @@ func (e endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 // 0 for none.
 func (w *world) receiveHook(n int, header http.Header, body []byte) (trouble int) {
 	var about struct {
-		ID int64 `json:"recording_id"`
+		ID      int64 `json:"recording_id"`
+		Summary struct {
+			Text string `json:"markdown_formatted"`
+		} `json:"default_summary"`
 	}
 	w.mu.Lock()
 	h := w.hooks[n]
@@ -224,7 +226,7 @@ func (w *world) receiveHook(n int, header http.Header, body []byte) (trouble int
 			return "is history"
 		case w.org.person(h.owner).isActive() && !m.viewers[h.owner] && m.created.Sub(w.userChanged) > 5*24*time.Hour:
 			return "is about a meeting that its owner never could see"
-		case !bytes.Contains(body, []byte(token(m.id)+" summary version")):
+		case !strings.Contains(about.Summary.Text, token(m.id)+" summary version"):
 			return "has no summary"
 		}
 		h.ids[m.id] = message
