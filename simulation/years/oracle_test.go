@@ -187,13 +187,15 @@ func (o *oracle) mayExpire() {
 	}
 }
 
-// believedTime is the latest time by which rules may delete: the clock's, after it was
-// ahead for a day and the service never said the time, since it sends no Date or no account
-// works, and the true time otherwise.
+// believedTime is the latest time by which rules may delete: the clock's, where it is ahead
+// by no more than an hour, or was ahead for a day and the service never said the time, since
+// it sends no Date or no account works, and the true time otherwise.
 func (w *world) believedTime() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if ahead := time.Duration(w.skew.Load()); ahead > 0 && (w.traits.lacksDate || !slices.ContainsFunc(w.org.people, w.isRead)) && time.Since(w.skewedAt) >= 24*time.Hour {
+	ahead := time.Duration(w.skew.Load())
+	isUnknown := w.traits.lacksDate || !slices.ContainsFunc(w.org.people, w.isRead)
+	if ahead > 0 && (ahead <= time.Hour || isUnknown && time.Since(w.skewedAt) >= 24*time.Hour) {
 		return time.Now().Add(ahead)
 	}
 	return time.Now()
