@@ -20,6 +20,7 @@
 //	acts_test.go      events: the acts of people and of the person at the keyboard
 //	oracle_test.go    the versions shown, to whom, and the acknowledged deliveries
 //	checks_test.go    the properties that must hold, and when
+//	residue_test.go   that nothing is left of forgotten meetings and of secrets
 //	answers_test.go   after a year: searches and counts, for each person
 //	world_test.go     one run of a seed
 //	live_test.go      its history, from the first day to the last check
