@@ -296,7 +296,7 @@ func ids(rows []*archive.Row) (all []int64) {
 }
 
 // TestAnInterruptedQuestionLeavesTheRoster follows a change for a viewer who goes away
-// meanwhile: the others go on to be answered from what was there.
+// meanwhile: the others go on to be answered from the meetings that were there.
 func TestAnInterruptedQuestionLeavesTheRoster(t *testing.T) {
 	r, a := newRoster(t)
 	want := r.people(t, View{Viewer: owner})

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// startsGoroutines finds what starts goroutines: the statement, a group, a database, a
+// startsGoroutines finds a start of goroutines: the statement, a group, a database, a
 // server.
 var startsGoroutines = regexp.MustCompile(`(?m)^\s+go (func\(|[a-z][\w.]*\()|errgroup\.|httptest\.New(Unstarted|TLS)?Server|archivetest\.|sqlite\.Open`)
 

@@ -63,7 +63,7 @@ func (r *TermReader) Terms(field, prefix string, most int, among *roaring.Bitmap
 const maxPassed = 20_000
 
 // countAmong returns how many of some documents, of all where they are nil, have a term
-// whose postings are at a place, and what it costs to visit the term.
+// whose postings are at a place, and the cost of a visit to the term.
 func (r *TermReader) countAmong(at uint64, among *roaring.Bitmap) (docs, cost int, err error) {
 	if at&zap.FSTValEncodingMask == zap.FSTValEncoding1Hit {
 		if doc, _ := zap.FSTValDecode1Hit(at); among == nil || among.Contains(uint32(doc)) { //nolint:gosec // a document's number

@@ -11,7 +11,7 @@ import (
 )
 
 // TestAnInterruptedRefreshLeavesTheMirror reads all meetings again for a caller who goes
-// away: the others go on to be answered from what was there.
+// away: the others go on to be answered from the meetings that were there.
 func TestAnInterruptedRefreshLeavesTheMirror(t *testing.T) {
 	a := archivetest.WithMeetings(t, 3)
 	m := New(a, false)

@@ -117,7 +117,7 @@ func (m *Mirror) follow(ctx context.Context, head archive.Position) error {
 	return m.load(ctx, head)
 }
 
-// load reads everything. Until all is there, the mirror answers from what it had: the caller
+// load reads everything. Until all is there, the mirror answers from its former content: the caller
 // who waits for the reading may go away. Caller holds mu.
 func (m *Mirror) load(ctx context.Context, head archive.Position) error {
 	fresh := New(m.archive, m.imported)
