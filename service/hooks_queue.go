@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -104,6 +105,10 @@ const (
 // endpoint and perOwner of each person, without their bodies, and when the next row
 // after now is due (zero when there is none).
 func (st store) readDue(ctx context.Context, now time.Time, limit int) (due []outgoing, next time.Time, err error) {
+	first, err := st.readNextDue(ctx, math.MinInt64)
+	if err != nil || first.IsZero() || first.After(now) {
+		return nil, first, err // the usual case, and cheap
+	}
 	rows, err := st.db.R.QueryContext(ctx, `SELECT d.id, d.owner, kind, coalesce(d.webhook_id, ''), recording_id, message_id, url, attempts FROM (
 			SELECT id, row_number() OVER (PARTITION BY owner ORDER BY next_at, id) AS of_owner,
 				row_number() OVER (PARTITION BY owner, webhook_id ORDER BY next_at, id) AS of_endpoint
@@ -123,15 +128,21 @@ func (st store) readDue(ctx context.Context, now time.Time, limit int) (due []ou
 	if err := rows.Err(); err != nil {
 		return nil, next, fmt.Errorf("read queue: %w", err)
 	}
+	next, err = st.readNextDue(ctx, now.UnixMilli())
+	return due, next, err
+}
+
+// readNextDue returns when the first row after a time in milliseconds is due, or zero.
+func (st store) readNextDue(ctx context.Context, after int64) (next time.Time, err error) {
 	var at sql.NullInt64
-	err = st.db.R.QueryRowContext(ctx, `SELECT min(next_at) FROM deliveries WHERE state = 'pending' AND next_at > ?`, now.UnixMilli()).Scan(&at)
+	err = st.db.R.QueryRowContext(ctx, `SELECT min(next_at) FROM deliveries WHERE state = 'pending' AND next_at > ?`, after).Scan(&at)
 	if err != nil {
-		return nil, next, fmt.Errorf("read queue: %w", err)
+		return next, fmt.Errorf("read queue: %w", err)
 	}
 	if at.Valid {
 		next = sqlite.Time(at.Int64)
 	}
-	return due, next, nil
+	return next, nil
 }
 
 // readBody reads the body of a row; ok is false when the row does not wait any more.

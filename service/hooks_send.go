@@ -22,8 +22,9 @@ import (
 // senders is how many attempts are under way at one time.
 const senders = 32
 
-// idleWait bounds how long the sender sleeps without looking.
-const idleWait = time.Minute
+// idleWait bounds how long the sender sleeps. New rows wake it, so the bound only
+// matters when the clock is set forward.
+const idleWait = 10 * time.Minute
 
 // sendQueue attempts the rows that are due until ctx ends or the queue cannot be read,
 // and then ends the attempts under way. A row stays in the queue until its outcome is

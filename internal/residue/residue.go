@@ -32,10 +32,15 @@ func Find(t testing.TB, word string, dirs ...string) []string {
 // FindAny is Find for several words at once.
 func FindAny(t testing.TB, list []string, dirs ...string) []string {
 	t.Helper()
-	words := make([][]byte, len(list))
+	s := search{words: make([][]byte, len(list))}
 	for i, word := range list {
-		words[i] = []byte(word)
+		s.words[i] = []byte(word)
 	}
+	var err error
+	if s.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(most)); err != nil {
+		t.Fatal(err)
+	}
+	defer s.zstd.Close()
 	var files []string
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -52,9 +57,9 @@ func FindAny(t testing.TB, list []string, dirs ...string) []string {
 			if err != nil {
 				return err
 			}
-			contains := containsAny(content, words, 0)
+			contains := s.containsAny(content, 0)
 			if !contains && isSQLite(content) {
-				contains, err = rowsContain(t, path, words)
+				contains, err = s.rowsContain(t, path)
 			}
 			if contains {
 				files = append(files, path)
@@ -68,13 +73,25 @@ func FindAny(t testing.TB, list []string, dirs ...string) []string {
 	return files
 }
 
-// containsAny searches content and the compressed streams in it, depth levels
-// deep. S2 and Snappy need no expansion: they leave the first copy of a word plain.
-func containsAny(content []byte, words [][]byte, depth int) bool {
-	if slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(content, word) }) {
+// search looks for words. It expands into the same memory again and again, since the
+// bytes that begin a stream by chance can declare any length.
+type search struct {
+	words [][]byte
+	zstd  *zstd.Decoder
+	room  [depths][]byte // by depth
+	s2    []byte
+}
+
+// depths is how many streams may lie within each other.
+const depths = 3
+
+// containsAny searches content and the compressed streams in it, which lie in depth
+// other streams. S2 and Snappy need no expansion: they leave the first copy of a word plain.
+func (s *search) containsAny(content []byte, depth int) bool {
+	if slices.ContainsFunc(s.words, func(word []byte) bool { return bytes.Contains(content, word) }) {
 		return true
 	}
-	if depth == 3 {
+	if depth == depths {
 		return false
 	}
 	for _, c := range compressions {
@@ -84,7 +101,8 @@ func containsAny(content []byte, words [][]byte, depth int) bool {
 				break
 			}
 			at += next
-			if expanded := c.expand(content[at:]); len(expanded) > 0 && containsAny(expanded, words, depth+1) {
+			s.room[depth] = c.expand(s, content[at:], s.room[depth][:0])
+			if len(s.room[depth]) > 0 && s.containsAny(s.room[depth], depth+1) {
 				return true
 			}
 			at++
@@ -93,29 +111,25 @@ func containsAny(content []byte, words [][]byte, depth int) bool {
 	return false
 }
 
-// compressions lists the formats that begin with a signature. Expanding stops at
-// damage, such as other content behind the end, and returns the bytes before it.
+// compressions lists the formats that begin with a signature. Expanding appends, stops
+// at damage, such as other content behind the end, and returns the bytes before it.
 var compressions = []struct {
 	magic  []byte
-	expand func([]byte) []byte
+	expand func(s *search, b, to []byte) []byte
 }{
-	{[]byte{0x28, 0xb5, 0x2f, 0xfd}, func(b []byte) []byte {
-		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(most))
-		if err != nil {
-			return nil
-		}
-		defer d.Close()
-		expanded, _ := d.DecodeAll(b, nil) // damage ends it
+	{[]byte{0x28, 0xb5, 0x2f, 0xfd}, func(s *search, b, to []byte) []byte {
+		expanded, _ := s.zstd.DecodeAll(b, to) // damage ends it
 		return expanded
 	}},
-	{[]byte{0x1f, 0x8b, 0x08}, func(b []byte) []byte {
+	{[]byte{0x1f, 0x8b, 0x08}, func(_ *search, b, to []byte) []byte {
 		d, err := gzip.NewReader(bytes.NewReader(b))
 		if err != nil {
-			return nil
+			return to
 		}
 		d.Multistream(false)
-		expanded, _ := io.ReadAll(io.LimitReader(d, most))
-		return expanded
+		expanded := bytes.NewBuffer(to)
+		_, _ = io.Copy(expanded, io.LimitReader(d, most)) // damage ends it
+		return expanded.Bytes()
 	}},
 }
 
@@ -125,7 +139,7 @@ func isSQLite(content []byte) bool { return bytes.HasPrefix(content, []byte("SQL
 
 // rowsContain searches every value of every table in a copy of a database and its
 // log.
-func rowsContain(t testing.TB, path string, words [][]byte) (bool, error) {
+func (s *search) rowsContain(t testing.TB, path string) (bool, error) {
 	dir := t.TempDir()
 	for _, end := range []string{"", "-wal"} {
 		b, err := os.ReadFile(path + end)
@@ -153,7 +167,7 @@ func rowsContain(t testing.TB, path string, words [][]byte) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("read %s of %s: %w", table, path, err)
 		}
-		if slices.ContainsFunc(found, func(v []byte) bool { return containsAny(v, words, 0) || containsAny(decodeS2(v), words, 0) }) {
+		if slices.ContainsFunc(found, func(v []byte) bool { return s.containsAny(v, 0) || s.containsAny(s.decodeS2(v), 0) }) {
 			return true, nil
 		}
 	}
@@ -162,11 +176,13 @@ func rowsContain(t testing.TB, path string, words [][]byte) (bool, error) {
 
 // decodeS2 expands a value if its declared length is possible for a row. The first
 // bytes of other content can declare any length.
-func decodeS2(v []byte) []byte {
-	if n, err := s2.DecodedLen(v); err != nil || n > 8<<20 {
+func (s *search) decodeS2(v []byte) []byte {
+	n, err := s2.DecodedLen(v)
+	if err != nil || n > 8<<20 {
 		return nil
 	}
-	expanded, err := s2.Decode(nil, v)
+	s.s2 = slices.Grow(s.s2[:0], n)
+	expanded, err := s2.Decode(s.s2[:n], v)
 	if err != nil {
 		return nil
 	}
