@@ -28,6 +28,7 @@ type rowReplacement struct {
 	args         []any
 	rows         [][]any
 	account      string // the account with this whole list; "": the list may lack rows
+	set          string // the columns to set, where the rows stay
 }
 
 // PutMeetingTypes replaces the meeting types that an account shows (2.3).
@@ -53,8 +54,8 @@ func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team
 	if err != nil {
 		return fmt.Errorf("put teams: %w", err)
 	}
-	return a.putDirectory(ctx, account, rowReplacement{"teams", "account = ?", []any{account}, rows, account},
-		rowReplacement{"team_members", "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", []any{account, string(list)}, nil, account})
+	return a.putDirectory(ctx, account, rowReplacement{table: "teams", scope: "account = ?", args: []any{account}, rows: rows, account: account},
+		rowReplacement{table: "team_members", scope: "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", args: []any{account, string(list)}, account: account})
 }
 
 // EndTeams drops the teams that an account showed, and their members, when the account
@@ -72,7 +73,7 @@ func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, memb
 	for _, m := range members {
 		rows = append(rows, []any{account, team, api.FoldEmail(m.Email), m.Name, sqlite.Millis(m.CreatedAt.Time)})
 	}
-	return a.putDirectory(ctx, account, rowReplacement{"team_members", "account = ? AND team = ?", []any{account, team}, rows, account})
+	return a.putDirectory(ctx, account, rowReplacement{table: "team_members", scope: "account = ? AND team = ?", args: []any{account, team}, rows: rows, account: account})
 }
 
 // EndTeamMembers drops the members of all teams that an account showed, where its
@@ -89,7 +90,7 @@ func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User
 	if err != nil {
 		return err
 	}
-	return a.putDirectory(ctx, account, rowReplacement{"users", "account = ?", []any{account}, rows, account})
+	return a.putDirectory(ctx, account, rowReplacement{table: "users", scope: "account = ?", args: []any{account}, rows: rows, account: account})
 }
 
 // PutSomeUsers is PutUsers of a list that may lack users: the others stay. The other
@@ -125,9 +126,13 @@ func userRows(account string, users []api.User) ([][]any, error) {
 
 // EndUsers drops the users that an account showed, which it may not read any more.
 // Who was deactivated then still is, until a later list or the person's own key says
-// otherwise.
+// otherwise. Only account admins may read users (2.6): the account's person is none, and
+// permissions of an admin in earlier lists of other accounts are dropped too.
 func (a *Archive) EndUsers(ctx context.Context, account string) error {
-	return a.putDirectory(ctx, "", rowReplacement{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}})
+	return a.putDirectory(ctx, "", rowReplacement{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}},
+		rowReplacement{table: "users", set: "settings_level = '', settings_teams = '[]', view_level = '', view_teams = '[]'",
+			scope: "account <> '" + LocalAccount + "' AND settings_level = '" + api.SettingsAccountAdmin + "' AND email IN (SELECT email FROM account_people WHERE account = ?)",
+			args:  []any{account}})
 }
 
 // PutAccountPerson sets the person of an account; "" means nobody. That person sees the
@@ -210,6 +215,10 @@ func (t *applying) replaceRows(l rowReplacement, people map[string]bool) error {
 		if err := t.Each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, addPeople(people)); err != nil {
 			return err
 		}
+	}
+	if l.set != "" {
+		_, err := t.Exec("UPDATE "+l.table+" SET "+l.set+" WHERE "+l.scope, l.args...)
+		return err
 	}
 	var names string
 	if l.account != "" {

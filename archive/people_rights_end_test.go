@@ -287,3 +287,41 @@ func TestAPartOfAListIsTheNewestReading(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoMayNotReadUsersIsNoAdmin has kim, who was an admin when an account that is read no
+// more listed the users, and whose own account is refused the list now.
+func TestWhoMayNotReadUsersIsNoAdmin(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	ctx := t.Context()
+	const kim, lee = "kim@acme.example", "lee@acme.example"
+	admin := func(email string) api.User {
+		u := userWithView(email, api.StatusActive)
+		u.Permissions = api.Some(api.Permissions{SettingsAccess: api.Access{Level: api.SettingsAccountAdmin}, ViewAccess: api.Access{Level: api.ViewAllTeams}})
+		return u
+	}
+	for _, err := range []error{
+		a.PutAccountPerson(ctx, "kim", kim),
+		a.PutUsers(ctx, "boss", []api.User{admin(kim), admin(lee)}),
+		a.EndUsers(ctx, "kim"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for email, isAdmin := range map[string]bool{kim: false, lee: true} {
+		got, err := a.ViewerPrincipals(ctx, ViewerWith(email))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(got, PrincipalEveryone) || slices.Contains(got, PrincipalShared) != isAdmin {
+			t.Errorf("%s is %v", email, got)
+		}
+	}
+	if err := a.PutUsers(ctx, "boss", []api.User{admin(kim)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := a.ViewerPrincipals(ctx, ViewerWith(kim)); err != nil || !slices.Contains(got, PrincipalShared) {
+		t.Errorf("after a later list kim is %v: %v", got, err)
+	}
+}
