@@ -83,9 +83,9 @@ func NewClient(o ClientOptions) (*Client, error) {
 func ParseBaseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(s), "/"))
 	switch {
-	case err != nil:
+	case err != nil && strings.Contains(s, "://"):
 		return nil, fmt.Errorf("read base_url: %w", errors.Unwrap(err))
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return nil, errors.New("read base_url: want an address such as https://host/external/v1")
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":
 		return nil, errors.New("read base_url: want no user, query or fragment in it")

@@ -63,6 +63,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"two keys", account + "api_key=\"k\"\n[accounts.oauth]\nclient_id=\"c\"\nclient_secret=\"s\"\nredirect_url=\"https://x.example/\"\n", nil, []string{"keep one"}},
 		{"http redirect", account + "[accounts.oauth]\nclient_id=\"c\"\nclient_secret=\"s\"\nredirect_url=\"http://x.example/\"\n", nil, []string{"oauth.redirect_url"}},
 		{"twice", account + "api_key=\"k\"\n[[accounts]]\nname=\"ada\"\nbase_url=\"https://api.example/external/v1\"\napi_key=\"k\"\n", nil, []string{`"ada" stands twice`}},
+		{"no address of a person", account + "email=\"Ada <ada@example.org>\"\napi_key=\"k\"\n", nil, []string{"accounts[0].email", "no address such as"}},
+		{"a user in the address", "data_dir=\"d\"\n[[accounts]]\nname=\"ada\"\nbase_url=\"https://u:sesame@api.example/external/v1\"\napi_key=\"k\"\n", nil, []string{"accounts[0].base_url", "has a user"}},
 		{"two services", account + "api_key=\"k\"\n[[accounts]]\nname=\"bob\"\nbase_url=\"https://other.example/external/v1\"\napi_key=\"k\"\n", nil, []string{"accounts[1].base_url", "one service"}},
 		{"name with a slash", strings.Replace(account, "ada", "a/b", 1), nil, []string{"accounts[0].name"}},
 		{"cron that does not parse", account + "api_key=\"k\"\n[sync]\nwalk=\"every day\"\n", nil, []string{"sync.walk"}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -119,6 +120,11 @@ func (c *Config) validateAccounts(bad func(string, string, ...any)) {
 		u, err := url.Parse(a.BaseURL)
 		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 			bad(at+".base_url", "is no http or https address; it includes /external/v1")
+		} else if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			bad(at+".base_url", "has a user, a query or a fragment; write it without")
+		}
+		if p, err := mail.ParseAddress(a.Email); a.Email != "" && (err != nil || p.Address != a.Email) {
+			bad(at+".email", "%q is no address such as ada@example.org", a.Email)
 		}
 		if a.BaseURL != c.Accounts[0].BaseURL {
 			bad(at+".base_url", "differs from the first account's: one archive holds one service")

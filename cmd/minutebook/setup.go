@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/mail"
 	"os"
@@ -14,7 +13,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+	"golang.org/x/sys/unix"
 
 	"minutebook/api"
 	"minutebook/config"
@@ -65,6 +64,9 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return &usageError{fmt.Errorf("set up: %s is there already; edit it, or name another file with -c", path)}
 	}
+	if err := checkFolder(filepath.Dir(path)); err != nil {
+		return &usageError{fmt.Errorf("set up: %w", err)}
+	}
 	if m.isTerminal(m.Stdin) {
 		if err := a.check(path); err != nil {
 			return &usageError{fmt.Errorf("set up: %w", err)}
@@ -84,6 +86,9 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 	}
 	if !a.offline {
 		p := m.probeService(ctx, a.baseURL, a.key, newProbeBudget())
+		if ctx.Err() != nil {
+			return errNotAnswered
+		}
 		if p.Err != nil {
 			return fmt.Errorf("set up: %w", explainProbe(p))
 		}
@@ -103,10 +108,26 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 	return nil
 }
 
+// checkFolder fails when no file can be written into a folder: said before the questions.
+func checkFolder(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder %s is not there; create it: mkdir -p %s", dir, dir)
+	}
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("nothing can be written into the folder %s: %w; name another file with -c", dir, err)
+	}
+	return nil
+}
+
 // check fails when the configuration would refuse one of the answers that were given so
-// far. The address of the service and the key are tried later.
+// far. The service and the key are tried later.
 func (a *setupAnswers) check(path string) error {
-	if _, err := mail.ParseAddress(a.email); err != nil && a.email != "" {
+	if a.baseURL != "" {
+		if _, err := api.ParseBaseURL(a.baseURL); err != nil {
+			return err
+		}
+	}
+	if p, err := mail.ParseAddress(a.email); a.email != "" && (err != nil || p.Address != a.email) {
 		return fmt.Errorf("--email: %q is no address such as ada@example.org", a.email)
 	}
 	dir := a.data
@@ -148,6 +169,17 @@ func (m *Main) create(ctx context.Context, path string, a setupAnswers) error {
 	return err
 }
 
+// checkKey fails when a text cannot be a key.
+func checkKey(key string) error {
+	if key == "" {
+		return errors.New("is empty")
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("is not a key in one line")
+	}
+	return nil
+}
+
 // newProbeBudget returns a budget for the few calls of a probe.
 func newProbeBudget() *api.Budget {
 	return api.NewBudget(api.BudgetOptions{Connection: "setup", Now: time.Now})
@@ -175,134 +207,14 @@ func (m *Main) readKey(a *setupAnswers) error {
 	if err != nil {
 		return &usageError{fmt.Errorf("read --api-key-file: %w", err)}
 	}
-	if a.key = strings.TrimSpace(string(raw)); a.key == "" {
-		return &usageError{fmt.Errorf("read --api-key-file: %s is empty", a.keyFile)}
-	}
-	if strings.ContainsFunc(a.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return &usageError{fmt.Errorf("read --api-key-file: %s is not a key in one line", a.keyFile)}
+	a.key = strings.TrimSpace(string(raw))
+	if err := checkKey(a.key); err != nil {
+		return &usageError{fmt.Errorf("read --api-key-file: %s %w", a.keyFile, err)}
 	}
 	if a.keyFile, err = filepath.Abs(a.keyFile); err != nil {
 		return fmt.Errorf("find --api-key-file: %w", err)
 	}
 	return nil
-}
-
-// askAll asks for the answers that no flag gave, until the service takes the key. An
-// answer that the configuration would refuse is asked for again.
-func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, path string, a *setupAnswers) error {
-	ask := func(flag, question string, answer *string) error {
-		for proposal := *answer; !cmd.Flags().Changed(flag); {
-			text, err := m.ask(question, proposal)
-			if err != nil {
-				return err
-			}
-			*answer = text
-			if err = a.check(path); err == nil {
-				return nil
-			}
-			fmt.Fprintf(m.Stderr, "%v\n", err)
-		}
-		return nil
-	}
-	if err := m.askService(ctx, a, ask, cmd.Flags().Changed("base-url")); err != nil {
-		return err
-	}
-	for _, q := range []struct {
-		flag, question string
-		answer         *string
-	}{
-		{"account", "A short name for the account", &a.account},
-		{"email", "E-mail address of the person whose account it is", &a.email},
-		{"data-dir", "Directory of the archive", &a.data},
-		{"public-url", "Address under which other people reach the page (empty: only this machine)", &a.publicURL},
-		{"listen", "The page listens on", &a.listen},
-		{"receiver-url", "HTTPS address under which the service reaches this machine (empty: none)", &a.receiverURL},
-	} {
-		if err := ask(q.flag, q.question, q.answer); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// askService asks for the service's address and key until the service takes them. It
-// fails where both came by flags and the service refuses them.
-func (m *Main) askService(ctx context.Context, a *setupAnswers, ask func(flag, question string, answer *string) error, addressByFlag bool) error {
-	for {
-		if err := ask("base-url", "Address of the service", &a.baseURL); err != nil {
-			return err
-		}
-		if a.keyFile == "" {
-			key, err := m.askSecret("API key (not shown): ")
-			if err != nil {
-				return err
-			}
-			a.key = key
-		} else if err := m.readKey(a); err != nil {
-			return err
-		}
-		if a.offline {
-			return nil
-		}
-		p := m.probeService(ctx, a.baseURL, a.key, newProbeBudget())
-		if p.Err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		fmt.Fprintf(m.Stderr, "%v\n", explainProbe(p))
-		if addressByFlag && a.keyFile != "" {
-			return errors.New("set up: nothing is left to ask for; correct --base-url or --api-key-file")
-		}
-	}
-}
-
-// ask asks a question on the terminal. An empty line means the proposal.
-func (m *Main) ask(question, proposal string) (string, error) {
-	if proposal != "" {
-		question += " [" + proposal + "]"
-	}
-	fmt.Fprint(m.Stderr, question+": ")
-	line, err := readTerminalLine(m.Stdin)
-	if err != nil {
-		return "", err
-	}
-	if line == "" {
-		return proposal, nil
-	}
-	return line, nil
-}
-
-// askSecret asks without showing the answer.
-func (m *Main) askSecret(question string) (string, error) {
-	fmt.Fprint(m.Stderr, question)
-	f, ok := m.Stdin.(*os.File)
-	if !ok {
-		return "", errors.New("read the key: standard input is no terminal")
-	}
-	raw, err := term.ReadPassword(int(f.Fd()))
-	fmt.Fprintln(m.Stderr)
-	if err != nil {
-		return "", fmt.Errorf("read the key: %w", err)
-	}
-	return strings.TrimSpace(string(raw)), nil
-}
-
-// readTerminalLine reads a line and nothing beyond it: the next answer may be read
-// without echo.
-func readTerminalLine(r io.Reader) (string, error) {
-	var line []byte
-	for b := make([]byte, 1); ; {
-		n, err := r.Read(b)
-		if n > 0 && b[0] == '\n' {
-			return strings.TrimSpace(string(line)), nil
-		}
-		line = append(line, b[:n]...)
-		if err != nil {
-			return "", errors.New("set up: the questions are not answered; nothing is written")
-		}
-	}
 }
 
 // writeSetup writes the configuration, and a key that was typed in beside it. It returns

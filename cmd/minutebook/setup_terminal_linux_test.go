@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,63 +38,131 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
+// dialog is a setup on a terminal of its own, and what the terminal showed.
+type dialog struct {
+	t             *testing.T
+	master, slave *os.File
+	shown         *program
+	seen          int
+	ended         chan error
+}
+
+// startSetup starts a setup that asks on a terminal.
+func startSetup(t *testing.T, args ...string) *dialog {
+	t.Helper()
+	d := &dialog{t: t, shown: &program{t: t}, ended: make(chan error, 1)}
+	d.master, d.slave = openTerminal(t)
+	cmd := exec.Command("minutebook", append([]string{"setup"}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = d.slave, d.shown, d.shown
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // so that Ctrl-C reaches it
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); d.ended <- cmd.Wait() }()
+	t.Cleanup(func() { cmd.Process.Kill(); <-done })
+	return d
+}
+
+// expect waits for a text beyond those that were waited for before.
+func (d *dialog) expect(text string) {
+	d.t.Helper()
+	eventually(d.t, 30*time.Second, "it shows "+text, func() (bool, any) {
+		all := d.shown.log()
+		i := strings.Index(all[d.seen:], text)
+		if i >= 0 {
+			d.seen += i + len(text)
+		}
+		return i >= 0, all
+	})
+}
+
+// answer types a text at a question.
+func (d *dialog) answer(question, text string) {
+	d.t.Helper()
+	d.expect(question)
+	if _, err := d.master.WriteString(text); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // TestSetupAsksAgain gives a wrong answer to each question on a terminal: the reason comes
 // at once, and the question again.
 func TestSetupAsksAgain(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	master, slave := openTerminal(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.toml")
 	if err := os.WriteFile(filepath.Join(dir, "taken"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("minutebook", "setup", "--offline", "-c", file)
-	shown := &program{t: t}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, shown, shown
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	seen := 0
-	expect := func(text string) {
-		t.Helper()
-		eventually(t, 30*time.Second, "it shows "+text, func() (bool, any) {
-			all := shown.log()
-			i := strings.Index(all[seen:], text)
-			if i >= 0 {
-				seen += i + len(text)
-			}
-			return i >= 0, all
-		})
-	}
-	answer := func(question, text string) {
-		t.Helper()
-		expect(question)
-		if _, err := master.WriteString(text + "\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	answer("Address of the service", "https://service.example")
-	answer("API key", "mbk_key")
+	d := startSetup(t, "--offline", "-c", file)
+	d.answer("Address of the service: ", "\n")
+	d.answer("Address of the service: ", "service.example:443\n")
+	d.expect("want an address such as https://")
+	d.answer("Address of the service: ", "https://service.example\n")
+	d.answer("API key", "\n")
+	d.expect("the key is empty")
+	d.answer("API key", "two words\n")
+	d.expect("is not a key in one line")
+	d.answer("API key", "mbk_key\n")
 	for _, q := range []struct{ question, wrong, reason, right string }{
 		{"A short name for the account [me]", "Ada Lovelace", "use small letters", "ada"},
-		{"E-mail address", "nobody", "no address such as", "ada@example.org"},
+		{"E-mail address", "Ada <ada@example.org>", "no address such as", "ada@example.org"},
 		{"Directory of the archive [data]", "taken", "not a directory", ""},
 		{"Address under which other people", "minutes.example", "web.public_url: is no http or https address", "https://minutes.example"},
 		{"The page listens on [127.0.0.1:8377]", "8377", "web.listen: ", ""},
 		{"HTTPS address", "http://hooks.example", "receiver.public_url: is no https address", "https://hooks.example"},
 	} {
-		answer(q.question, q.wrong)
-		expect(q.reason)
-		answer(q.question, q.right)
+		d.answer(q.question, q.wrong+"\n")
+		d.expect(q.reason)
+		d.answer(q.question, q.right+"\n")
 	}
-	if err := <-ended; err != nil {
-		t.Fatalf("%v: %s", err, shown.log())
+	if err := <-d.ended; err != nil {
+		t.Fatalf("%v: %s", err, d.shown.log())
 	}
 	if out := run(t, "config", "show", "-c", file); !strings.Contains(out, "receiver.public_url = 'https://hooks.example'") {
 		t.Error(out)
+	}
+}
+
+// TestSetupEndsAtOnce presses Ctrl-C and Ctrl-D at questions, at the one whose answer is
+// not shown too: the command ends, nothing is written, and the terminal shows what is
+// typed again.
+func TestSetupEndsAtOnce(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for name, questions := range map[string][]string{
+		"address": {"Address of the service"},
+		"key":     {"Address of the service", "API key"},
+		"name":    {"Address of the service", "API key", "A short name"},
+	} {
+		for key, typed := range map[string]string{"Ctrl-C": "\x03", "Ctrl-D": "\x04"} {
+			t.Run(name+" "+key, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				d := startSetup(t, "--offline", "-c", filepath.Join(dir, "config.toml"))
+				before, err := unix.IoctlGetTermios(int(d.slave.Fd()), unix.TCGETS)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, q := range questions[:len(questions)-1] {
+					d.answer(q, "https://service.example\n")
+				}
+				d.answer(questions[len(questions)-1], typed)
+				d.expect("the questions are not answered; nothing is written")
+				if err := <-d.ended; err == nil {
+					t.Error("it succeeds")
+				}
+				after, err := unix.IoctlGetTermios(int(d.slave.Fd()), unix.TCGETS)
+				if err != nil || *after != *before {
+					t.Errorf("the terminal is left as %+v, and was %+v, %v", after, before, err)
+				}
+				if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+					t.Errorf("%v is written, %v", files, err)
+				}
+			})
+		}
 	}
 }
 

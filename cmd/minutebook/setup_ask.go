@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// errNotAnswered ends setup by Ctrl-C, Ctrl-D or the end of the terminal.
+var errNotAnswered = errors.New("set up: the questions are not answered; nothing is written")
+
+// askAll asks for the answers that no flag gave, until the service takes the key. An
+// answer that the configuration would refuse is asked for again.
+func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, path string, a *setupAnswers) error {
+	ask := func(flag, question string, answer *string) error {
+		for proposal := *answer; !cmd.Flags().Changed(flag); {
+			text, err := m.ask(ctx, question, proposal)
+			if err != nil {
+				return err
+			}
+			*answer = text
+			if err = a.check(path); err == nil {
+				return nil
+			}
+			fmt.Fprintf(m.Stderr, "%v\n", err)
+		}
+		return nil
+	}
+	if err := m.askService(ctx, a, ask, cmd.Flags().Changed("base-url")); err != nil {
+		return err
+	}
+	for _, q := range []struct {
+		flag, question string
+		answer         *string
+	}{
+		{"account", "A short name for the account", &a.account},
+		{"email", "E-mail address of the person whose account it is", &a.email},
+		{"data-dir", "Directory of the archive", &a.data},
+		{"public-url", "Address under which other people reach the page (empty: only this machine)", &a.publicURL},
+		{"listen", "The page listens on", &a.listen},
+		{"receiver-url", "HTTPS address under which the service reaches this machine (empty: none)", &a.receiverURL},
+	} {
+		if err := ask(q.flag, q.question, q.answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askService asks for the service's address and key until the service takes them. It
+// fails where both came by flags and the service refuses them.
+func (m *Main) askService(ctx context.Context, a *setupAnswers, ask func(flag, question string, answer *string) error, addressByFlag bool) error {
+	for {
+		for once := true; once || a.baseURL == "" && !addressByFlag; once = false {
+			if err := ask("base-url", "Address of the service", &a.baseURL); err != nil {
+				return err
+			}
+		}
+		if a.keyFile != "" {
+			if err := m.readKey(a); err != nil {
+				return err
+			}
+		} else if err := m.askKey(ctx, a); err != nil {
+			return err
+		}
+		if a.offline {
+			return nil
+		}
+		p := m.probeService(ctx, a.baseURL, a.key, newProbeBudget())
+		if p.Err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return errNotAnswered
+		}
+		fmt.Fprintf(m.Stderr, "%v\n", explainProbe(p))
+		if addressByFlag && a.keyFile != "" {
+			return errors.New("set up: nothing is left to ask for; correct --base-url or --api-key-file")
+		}
+	}
+}
+
+// askKey asks for the key until it can be one.
+func (m *Main) askKey(ctx context.Context, a *setupAnswers) (err error) {
+	for {
+		if a.key, err = m.askSecret(ctx, "API key (not shown): "); err != nil {
+			return err
+		}
+		if err = checkKey(a.key); err == nil {
+			return nil
+		}
+		fmt.Fprintf(m.Stderr, "the key %v\n", err)
+	}
+}
+
+// ask asks a question on the terminal. An empty line means the proposal.
+func (m *Main) ask(ctx context.Context, question, proposal string) (string, error) {
+	if proposal != "" {
+		question += " [" + proposal + "]"
+	}
+	fmt.Fprint(m.Stderr, question+": ")
+	line, err := readTerminalLine(terminalInput{ctx, m.terminal()})
+	if err != nil {
+		fmt.Fprintln(m.Stderr)
+		return "", err
+	}
+	if line == "" {
+		return proposal, nil
+	}
+	return line, nil
+}
+
+// askSecret asks without showing the answer. The terminal shows what is typed again when
+// it returns, after Ctrl-C too.
+func (m *Main) askSecret(ctx context.Context, question string) (string, error) {
+	file := m.terminal()
+	before, err := term.MakeRaw(int(file.Fd()))
+	if err != nil {
+		return "", fmt.Errorf("set up: hide the key: %w", err)
+	}
+	line, err := term.NewTerminal(struct {
+		terminalInput
+		io.Writer
+	}{terminalInput{ctx, file}, rawStream(m.Stderr)}, "").ReadPassword(question)
+	if restored := term.Restore(int(file.Fd()), before); restored != nil {
+		return "", fmt.Errorf("set up: show what is typed again: %w", restored)
+	}
+	if err != nil {
+		fmt.Fprintln(m.Stderr)
+		return "", errNotAnswered
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// terminal returns standard input, of which isTerminal is true.
+func (m *Main) terminal() *os.File { return m.Stdin.(*os.File) }
+
+// terminalInput reads from a terminal, and fails when ctx ends: a plain read would wait
+// for a line also after Ctrl-C.
+type terminalInput struct {
+	ctx  context.Context
+	file *os.File
+}
+
+// Read implements [io.Reader]. It reads a byte: the next answer may be read in another
+// mode of the terminal.
+func (in terminalInput) Read(p []byte) (int, error) {
+	for in.ctx.Err() == nil {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(in.file.Fd()), Events: unix.POLLIN}}, 100)
+		switch {
+		case n > 0:
+			return in.file.Read(p[:1])
+		case err != nil && !errors.Is(err, unix.EINTR):
+			return 0, fmt.Errorf("wait for an answer: %w", err)
+		}
+	}
+	return 0, in.ctx.Err()
+}
+
+// readTerminalLine reads a line.
+func readTerminalLine(in terminalInput) (string, error) {
+	var line []byte
+	for b := make([]byte, 1); ; {
+		n, err := in.Read(b)
+		if n > 0 && b[0] == '\n' {
+			return strings.TrimSpace(string(line)), nil
+		}
+		line = append(line, b[:n]...)
+		if err != nil {
+			return "", errNotAnswered
+		}
+	}
+}
