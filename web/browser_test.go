@@ -47,6 +47,8 @@ func TestBrowser(t *testing.T) {
 		"acts on the status":      browserActsOnTheStatus,
 		"is told of matches":      browserIsToldOfMatches,
 		"pops out":                browserPopsOut,
+		"shares connections":      browserSharesConnections,
+		"asks for the page again": browserAsksForThePageAgain,
 	})
 }
 

@@ -144,10 +144,11 @@ addEventListener("submit", async e => {
   }
 });
 
-// refresh brings one part of the page up to date from the page itself.
+// refresh brings one part of the page up to date from the page itself. It fails where the
+// page is not answered.
 async function refresh(name) {
   const page = await readPage(location.href);
-  if (!page) return;
+  if (!page) throw new Error("the page is not answered");
   const fresh = $(`[data-live="${name}"]`, page), old = $(`[data-live="${name}"]`);
   if (!fresh || !old) return;
   if (name === "player") {
@@ -168,17 +169,22 @@ async function refresh(name) {
   if (sum && newSum) sum.replaceChildren(...newSum.childNodes);
 }
 
+// live waits for changes, while the page is seen: over HTTP/1.1 a browser has six connections
+// to a host for all its windows.
 async function live(part) {
   let from = part.dataset.from;
   const of = part.dataset.of ? `&recording_id=${part.dataset.of}` : "";
   const wait = patience();
-  let away = false;
+  let away = false, asking;
+  document.addEventListener("visibilitychange", () => asking?.abort());
   while (from) {
+    const seen = asking = new AbortController();
     try {
       if (document.hidden) {
         await new Promise(resolve => document.addEventListener("visibilitychange", resolve, { once: true }));
+        continue;
       }
-      const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`);
+      const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`, { signal: seen.signal });
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
       if (away) meeting.regain?.();
@@ -188,6 +194,7 @@ async function live(part) {
       wait.answered();
       await pause(changed ? 700 : 0);
     } catch {
+      if (seen.signal.aborted) continue;
       away = true;
       await pause(wait.again());
     }
