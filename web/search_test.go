@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"html"
 	"net/url"
 	"regexp"
 	"strings"
@@ -99,6 +100,10 @@ func TestTrendsPage(t *testing.T) {
 	}
 	s.answer(400, "/api/v1/trends?q=nope:", &struct{}{})
 	// A count leads to the meetings that it is of.
+	counts := s.shows(200, "/trends?"+url.Values{"q": {"forecast sort:date", "(budget OR plan) in:transcript sort:relevance"}}.Encode())
+	for _, count := range regexp.MustCompile(`href="(/\?q=%28[^"]*)"`).FindAllStringSubmatch(counts, -1) {
+		s.shows(200, html.UnescapeString(count[1]), "<mark>")
+	}
 	link := regexp.MustCompile(`href="(/\?q=[^"]*2026-05)"`).FindStringSubmatch(s.shows(200, "/trends?q=forecast"))
 	if link == nil {
 		t.Fatal("a count leads nowhere")

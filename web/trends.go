@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/search"
+	"minutebook/search/query"
 )
 
 // maxTrends is how many queries one chart compares.
@@ -151,7 +152,7 @@ func (s *server) newTrendRows(trends []search.Trend, by string) []trendRow {
 	for i := range rows {
 		order[i] = i
 		for j, t := range trends {
-			rows[i].Address[j] = searchAddress("(" + t.Query + ") " + trendFilter(by, keys[i]))
+			rows[i].Address[j] = searchAddress(narrowTo(t.Query, trendFilter(by, keys[i])))
 			rows[i].Width = append(rows[i].Width, 100*float64(rows[i].Counts[j])/float64(most))
 		}
 	}
@@ -178,6 +179,22 @@ func trendFilter(by, key string) string {
 		return "on:" + key
 	}
 	return fieldTerm(by, key)
+}
+
+// narrowTo returns a query for those of its results that a filter lets through. Its order stays.
+func narrowTo(text, filter string) string {
+	q, err := query.Parse(text)
+	if err != nil {
+		return filter
+	}
+	sort := q.Sort
+	if text = strings.TrimSpace(q.Root.String()); text != "" {
+		filter = "(" + text + ") " + filter
+	}
+	if sort != "" {
+		filter += " sort:" + sort
+	}
+	return filter
 }
 
 // trendsJSON is the answer of /api/v1/trends.
