@@ -81,3 +81,19 @@ func TestManyInviteesFold(t *testing.T) {
 		t.Error("more than ten guests are not folded")
 	}
 }
+
+// TestImportedMeetingsAwaitNoRecording opens a meeting that another program recorded: nothing
+// is promised of a recording that nobody can fetch.
+func TestImportedMeetingsAwaitNoRecording(t *testing.T) {
+	s := newSite(t, meeting(archive.FirstForeignID+7, "Imported", "2026-06-30T15:00:00Z", ""))
+	s.server.Fetch = s.archive.RetryDownload
+	address := "/meetings/" + itoa(archive.FirstForeignID+7)
+	if body := s.shows(200, address, "imported without a recording"); strings.Contains(body, "/fetch") || strings.Contains(body, "will play here") {
+		t.Error("the page promises a recording")
+	}
+	s.shows(200, "/api/v1"+address+"/media", "imported without a recording")
+	if err := s.archive.SaveDownload(t.Context(), archive.Download{RecordingID: archive.FirstForeignID + 7, State: archive.DownloadDeleted}); err != nil {
+		t.Fatal(err)
+	}
+	s.shows(200, address, "A retention rule has deleted")
+}

@@ -82,6 +82,10 @@ func (s *server) setMediaState(r *http.Request, row *archive.Row, p *player) err
 		return err
 	}
 	canRetry := !isQueued || d.State == archive.DownloadWanted || d.State == archive.DownloadRefused || d.State == archive.DownloadNone
+	if !isQueued && row.RecordingID >= archive.FirstForeignID {
+		p.State = "This meeting was imported without a recording."
+		return nil
+	}
 	p.Fetch = s.Fetch != nil && visitorOf(r.Context()).Admin && !row.Gone && canRetry
 	p.Again = isQueued && (d.Failures > 0 || d.State == archive.DownloadRefused || d.State == archive.DownloadNone)
 	p.State = explainMedia(row, d, isQueued, visitorOf(r.Context()).Admin)
