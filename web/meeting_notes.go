@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -80,6 +81,9 @@ func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch form.Get("do") {
 	case "change":
+		if note.Private == private && asSent(note.Text) == asSent(strings.TrimSpace(form.Get("text"))) {
+			break // it was sent before
+		}
 		if seen := form.Get("seen"); seen != "" && seen != noteState(note) {
 			return &failure{http.StatusConflict, "The note was changed in another window meanwhile. There it says: “" + note.Text + "”"}
 		}

@@ -93,12 +93,15 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := savedPage{For: r.PostForm.Get("name")}
 	if was := r.PostForm.Get("was"); was != "" {
+		written := notes.SavedSearch{Name: strings.TrimSpace(p.For), Query: strings.TrimSpace(r.PostForm.Get("query"))}.State()
 		saved, err := s.Notes.SavedByID(r.Context(), personOf(r.Context()), id)
-		if err != nil {
-			return toNotesFailure(err)
-		}
-		if was != saved.State() {
-			return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was changed in another window meanwhile, and is shown as it is now. You wrote: “" + p.For + ": " + r.PostForm.Get("query") + "”."})
+		switch {
+		case errors.Is(err, archive.ErrNotFound):
+			return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was deleted in another window meanwhile. You wrote: “" + written + "”."})
+		case err != nil:
+			return err
+		case was != saved.State() && written != saved.State(): // else it was sent before
+			return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was changed in another window meanwhile, and is shown as it is now. You wrote: “" + written + "”."})
 		}
 	}
 	p.Feed, p.Secret, err = s.changeOfSaved(r, id, r.PathValue("change"), savedRequest{r.PostForm.Get("name"), r.PostForm.Get("query"), r.PostForm.Get("address")})

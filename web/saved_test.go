@@ -48,7 +48,7 @@ func TestSavedSearchesAndTheirFeeds(t *testing.T) {
 	ann := s.signIn("ann@acme.example", false)
 	s.wants(200, "GET", "/?q=walrus", nil, "Save this search", `action="/saved"`)
 	s.wants(303, "POST", "/saved", url.Values{"name": {"Walrus watch"}, "query": {"walrus"}}, "/saved")
-	s.wants(422, "POST", "/saved", url.Values{"name": {"Walrus watch"}, "query": {"walrus"}})
+	s.wants(422, "POST", "/saved", url.Values{"name": {"Walrus watch"}, "query": {"walrus herd"}})
 	s.wants(422, "POST", "/saved", url.Values{"name": {"x"}, "query": {"nope:"}}, "no field")
 	s.wants(200, "GET", "/?q=walrus", nil, "This search is saved")
 	s.wants(404, "POST", "/saved/99/delete", url.Values{})

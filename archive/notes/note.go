@@ -37,8 +37,8 @@ func scanNote(rows *sql.Rows, n *Note) error {
 // person's own.
 const readableTerm = `(n.private = 0 OR n.person = ?)`
 
-// Add adds a note of n.Person to a meeting and returns it with its id and times. It
-// fails with ErrText, and with [archive.ErrNotFound] or [archive.ErrForgotten] when the
+// Add adds a note of n.Person to a meeting and returns it with its id and times. A note that
+// is there already, such as one whose author saw no answer, is not added again. It fails with ErrText, and with [archive.ErrNotFound] or [archive.ErrForgotten] when the
 // archive does not have the meeting.
 func (d *DB) Add(ctx context.Context, n Note) (Note, error) {
 	var err error
@@ -48,7 +48,18 @@ func (d *DB) Add(ctx context.Context, n Note) (Note, error) {
 	n.At = fromMillis(toMillis(n.At))
 	n.CreatedAt = sqlite.Time(d.now().UnixMilli())
 	n.ChangedAt = n.CreatedAt
-	err = d.write(ctx, "add a note", func(tx *sql.Tx) error { return d.insert(ctx, tx, &n) })
+	err = d.write(ctx, "add a note", func(tx *sql.Tx) error {
+		same, err := sqlite.List(ctx, tx, scanNote, `SELECT `+noteColumns+` FROM notes WHERE recording_id = ? AND person = ? AND at = ? AND text = ? AND private = ?`,
+			n.RecordingID, n.Person, toMillis(n.At), n.Text, n.Private)
+		if err == nil && len(same) > 0 {
+			n = same[0]
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return d.insert(ctx, tx, &n)
+	})
 	return n, err
 }
 

@@ -50,8 +50,8 @@ func scanSaved(rows *sql.Rows, s *SavedSearch) error {
 	return err
 }
 
-// Save keeps a query under a name. Seen is the change log's head. It fails with
-// ErrSearch, ErrExists or ErrMany.
+// Save keeps a query under a name. Seen is the change log's head. A search that is kept
+// already stays as it is. It fails with ErrSearch, ErrExists or ErrMany.
 func (d *DB) Save(ctx context.Context, person int64, name, query string) (SavedSearch, error) {
 	s := SavedSearch{Person: person, Name: name, Query: query, CreatedAt: sqlite.Time(d.now().UnixMilli())}
 	err := s.clean()
@@ -61,7 +61,17 @@ func (d *DB) Save(ctx context.Context, person int64, name, query string) (SavedS
 	if s.Seen, err = d.archive.Head(ctx); err != nil {
 		return s, fmt.Errorf("save a search: %w", err)
 	}
-	err = d.write(ctx, "save a search", func(tx *sql.Tx) error { return insertSaved(ctx, tx, &s) })
+	err = d.write(ctx, "save a search", func(tx *sql.Tx) error {
+		same, err := sqlite.List(ctx, tx, scanSaved, `SELECT `+savedColumns+` FROM saved_searches WHERE person = ? AND name = ? AND query = ?`, person, s.Name, s.Query)
+		if err == nil && len(same) > 0 {
+			s = same[0]
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return insertSaved(ctx, tx, &s)
+	})
 	return s, err
 }
 
