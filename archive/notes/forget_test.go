@@ -2,6 +2,7 @@ package notes
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -28,12 +29,12 @@ func TestForgetLeavesNoByte(t *testing.T) {
 	const word = "xylophonistquartz" // one lower-case word, as the index of words has it
 	a := archivetest.WithMeetings(t, 2)
 	d := openNotes(t, a)
-	for range 40 { // so that the index of words has several segments
-		d.add(t, bob, 2, "something else", false)
+	for i := range 40 { // so that the index of words has several segments
+		d.add(t, bob, 2, fmt.Sprint("something else ", i), false)
 	}
 	d.fill(t, 1, word)
-	for range 40 {
-		d.add(t, bob, 2, "xylophone and quarter", false)
+	for i := range 40 {
+		d.add(t, bob, 2, fmt.Sprint("xylophone and quarter ", i), false)
 	}
 	if residue.Find(t, word, a.Dir()) == nil {
 		t.Fatal("the word is not there to be forgotten")

@@ -51,12 +51,12 @@ func (d *DB) Add(ctx context.Context, n Note) (Note, error) {
 	err = d.write(ctx, "add a note", func(tx *sql.Tx) error {
 		same, err := sqlite.List(ctx, tx, scanNote, `SELECT `+noteColumns+` FROM notes WHERE recording_id = ? AND person = ? AND at = ? AND text = ? AND private = ?`,
 			n.RecordingID, n.Person, toMillis(n.At), n.Text, n.Private)
-		if err == nil && len(same) > 0 {
-			n = same[0]
-			return nil
-		}
 		if err != nil {
 			return err
+		}
+		if len(same) > 0 {
+			n = same[0]
+			return nil
 		}
 		return d.insert(ctx, tx, &n)
 	})

@@ -87,7 +87,7 @@ func (d *DB) readLine(ctx context.Context, text []byte, authors Authors) (added 
 		return d.readJudgement(ctx, j, err)
 	case l.Saved != nil:
 		if person := person(l.Saved.Author); err == nil {
-			_, err = d.Save(ctx, person, l.Saved.Name, l.Saved.Query)
+			_, added, err = d.save(ctx, person, l.Saved.Name, l.Saved.Query)
 		}
 		switch {
 		case errors.Is(err, ErrExists):
@@ -95,7 +95,7 @@ func (d *DB) readLine(ctx context.Context, text []byte, authors Authors) (added 
 		case errors.Is(err, ErrSearch), errors.Is(err, ErrMany):
 			return false, ErrLine
 		}
-		return err == nil, err
+		return added, err
 	}
 	return false, ErrLine
 }

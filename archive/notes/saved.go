@@ -53,26 +53,32 @@ func scanSaved(rows *sql.Rows, s *SavedSearch) error {
 // Save keeps a query under a name. Seen is the change log's head. A search that is kept
 // already stays as it is. It fails with ErrSearch, ErrExists or ErrMany.
 func (d *DB) Save(ctx context.Context, person int64, name, query string) (SavedSearch, error) {
-	s := SavedSearch{Person: person, Name: name, Query: query, CreatedAt: sqlite.Time(d.now().UnixMilli())}
-	err := s.clean()
-	if err != nil {
-		return s, err
+	s, _, err := d.save(ctx, person, name, query)
+	return s, err
+}
+
+// save is Save, and reports whether the search is new.
+func (d *DB) save(ctx context.Context, person int64, name, query string) (s SavedSearch, added bool, err error) {
+	s = SavedSearch{Person: person, Name: name, Query: query, CreatedAt: sqlite.Time(d.now().UnixMilli())}
+	if err = s.clean(); err != nil {
+		return s, false, err
 	}
 	if s.Seen, err = d.archive.Head(ctx); err != nil {
-		return s, fmt.Errorf("save a search: %w", err)
+		return s, false, fmt.Errorf("save a search: %w", err)
 	}
 	err = d.write(ctx, "save a search", func(tx *sql.Tx) error {
 		same, err := sqlite.List(ctx, tx, scanSaved, `SELECT `+savedColumns+` FROM saved_searches WHERE person = ? AND name = ? AND query = ?`, person, s.Name, s.Query)
-		if err == nil && len(same) > 0 {
-			s = same[0]
-			return nil
-		}
 		if err != nil {
 			return err
 		}
+		if len(same) > 0 {
+			s = same[0]
+			return nil
+		}
+		added = true
 		return insertSaved(ctx, tx, &s)
 	})
-	return s, err
+	return s, added && err == nil, err
 }
 
 // clean trims the name and the query, or fails with ErrSearch.
