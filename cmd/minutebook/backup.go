@@ -56,6 +56,7 @@ func (m *Main) backupCmd() *cobra.Command {
 	cmd.Flags().BoolVar(&q.AcceptFewer, "accept-fewer", false, "meetings of older generations are missing on purpose")
 	cmd.Flags().BoolVar(&q.WithoutMedia, "without-media", false, "leave the recordings out")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt for this age public `key`")
+	checkRecipients(cmd.Flags())
 	return m.jsonFlag(cmd)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,9 +29,6 @@ func (m *Main) exportCmd() *cobra.Command {
 			if q.Dir == "" {
 				return &usageError{fmt.Errorf("export: say where to with --to DIR")}
 			}
-			if !slices.Contains(export.Formats(), export.Format(q.Format)) {
-				return &usageError{fmt.Errorf("export: unknown format %q; there are md, json, ndjson, vtt, srt, txt, html and parquet", q.Format)}
-			}
 			if err := checkBucket(q); err != nil {
 				return &usageError{fmt.Errorf("export: %w", err)}
 			}
@@ -51,7 +47,9 @@ func (m *Main) exportCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&q.Dir, "to", "", "the `directory` to write into, or s3://bucket/prefix for parquet")
 	cmd.Flags().StringVar(&q.Format, "format", string(export.Markdown), "md, json, ndjson, vtt, srt, txt, html or parquet")
+	limitFlag(cmd.Flags(), "format", export.Formats()...)
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt every file for this age public `key`")
+	checkRecipients(cmd.Flags())
 	return m.jsonFlag(cmd)
 }
 

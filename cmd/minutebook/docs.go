@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -29,9 +28,8 @@ func (m *Main) docsCmd() *cobra.Command {
 			if err := os.MkdirAll(man, 0o755); err != nil {
 				return fmt.Errorf("make the folder of the man pages: %w", err)
 			}
-			// A fixed date keeps packages the same byte for byte.
-			date := time.Unix(0, 0).UTC()
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Minutebook", Manual: "Minutebook", Date: &date}, man)
+			// Their date is that of SOURCE_DATE_EPOCH, which keeps packages the same byte for byte.
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Minutebook", Manual: "Minutebook"}, man)
 		},
 	}
 	cmd.Flags().StringVar(&man, "man", "", "write man pages into this `directory`")

@@ -28,6 +28,20 @@ func misuse(t *testing.T, args ...string) string {
 	return line
 }
 
+// refuseText gives a flag a wrong text, and one beside a right word.
+func refuseText(t *testing.T, checked *checkedFlag, name string, with func(...string) []string) {
+	t.Helper()
+	line := misuse(t, with("--"+name, "AGE-SECRET-KEY-1NONSENSE")...)
+	if checked.secret == strings.Contains(line, "NONSENSE") {
+		t.Errorf("--%s: %s", name, line)
+	}
+	for _, w := range checked.words {
+		if line := misuse(t, with("--"+name, w+"x")...); !strings.Contains(line, "did you mean "+w+"?") {
+			t.Errorf("--%s %sx: %s", name, w, line)
+		}
+	}
+}
+
 // TestEveryMisuseExits2 walks all commands and flags: a wrong word, a wrong flag, a wrong
 // value and an argument too many are one line and exit code 2, with the nearest right word.
 func TestEveryMisuseExits2(t *testing.T) {
@@ -68,6 +82,10 @@ func TestEveryMisuseExits2(t *testing.T) {
 			case "int", "int64", "float64", "duration":
 				misuse(t, with("--data", dir, "--"+f.Name, "abc")...)
 				misuse(t, append(with("--data", dir, "--"+f.Name+"=-5"+map[string]string{"duration": "s"}[f.Value.Type()]), arguments(cmd)...)...)
+			case "string", "stringSlice":
+				if checked, ok := f.Value.(*checkedFlag); ok {
+					refuseText(t, checked, f.Name, with)
+				}
 			case "bool":
 				misuse(t, with("--data", dir, "--"+f.Name+"=maybe")...)
 			}

@@ -77,6 +77,7 @@ func (e *usageError) Unwrap() error { return e.err }
 func (m *Main) rootCmd() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "minutebook",
+		Version:       m.Version,
 		Short:         "Your recorded meetings, on your own disk, searchable to the second",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -86,6 +87,7 @@ func (m *Main) rootCmd() *cobra.Command {
 	root.SetErr(m.Stderr)
 	root.SetFlagErrorFunc(explainFlagError)
 	root.SuggestionsMinimumDistance = 2
+	root.SetVersionTemplate(m.describeVersion())
 	root.PersistentFlags().StringVarP(&m.configPath, "config", "c", "", "configuration `file` (default: MINUTEBOOK_CONFIG, then config.toml here)")
 	root.PersistentFlags().StringVar(&m.dataDir, "data", "", "data `directory`, instead of the configuration's data_dir")
 	root.AddCommand(
@@ -96,6 +98,7 @@ func (m *Main) rootCmd() *cobra.Command {
 	root.AddCommand(m.userCmd(), m.tokenCmd(), m.auditCmd(), m.reloadCmd(), m.configCmd(), m.doctorCmd(), m.setupCmd(), m.docsCmd())
 	root.AddCommand(m.exportCmd(), m.importCmd(), m.backupCmd(), m.restoreCmd(), m.adoptCmd(), m.retentionCmd())
 	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
 	refuseUnknownCommands(root)
 	m.finishCommand(root)
 	m.completeFlags(root)
@@ -108,6 +111,9 @@ func refuseUnknownCommands(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		refuseUnknownCommands(sub)
 	}
+	if cmd.Name() == "help" && !cmd.Parent().HasParent() {
+		cmd.Run, cmd.RunE = nil, helpOn
+	}
 	if cmd.Runnable() || !cmd.HasSubCommands() {
 		return
 	}
@@ -118,6 +124,19 @@ func refuseUnknownCommands(cmd *cobra.Command) {
 		}
 		return unknownCommand(cmd, args[0])
 	}
+}
+
+// helpOn shows the help of the command that args name.
+func helpOn(cmd *cobra.Command, args []string) error {
+	on, rest, err := cmd.Root().Find(args)
+	if err != nil {
+		return unknownCommand(cmd.Root(), args[0])
+	}
+	if len(rest) > 0 {
+		return unknownCommand(on, rest[0])
+	}
+	on.InitDefaultHelpFlag()
+	return on.Help()
 }
 
 // unknownCommand says that a group has no command of a name, and which may be meant.

@@ -18,6 +18,7 @@ import (
 	"minutebook/control"
 	"minutebook/internal/httpserver"
 	"minutebook/service"
+	"minutebook/service/limit"
 )
 
 // sandboxOptions are the flags of `service`.
@@ -60,10 +61,12 @@ func (o *sandboxOptions) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.NewEvery, "new-every", 0, "finish one of those kept back every so often, such as 30s")
 	f.DurationVar(&o.Generation, "generation", 35*time.Second, "how long a recording takes to be generated")
 	f.StringVar((*string)(&o.Window), "window", "", "how limits count: fixed or sliding (default fixed, or what service limits has set)")
+	limitFlag(f, "window", limit.Fixed, limit.Sliding)
 	f.BoolVar(&o.Elevated, "elevated", false, "lower the heavy limit to 5 a minute")
 	f.IntVar(&o.DownloadLimit, "download-limit", 0, "download requests a minute, instead of 30")
 	f.DurationVar(&o.Latency, "latency", 0, "added to every answer")
 	f.StringVar(&o.Faults, "faults", "", "faults to inject, see docs/service.md")
+	checkFaults(f)
 	f.BoolVar(&o.AllowPrivate, "allow-private", false, "webhooks and callbacks may go to private addresses; so it is while listening on loopback")
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"minutebook/control"
 	"minutebook/service"
+	"minutebook/service/limit"
 )
 
 // serviceAdminCmds administer the service of a data directory, running or not.
@@ -95,5 +96,6 @@ func (m *Main) limitsCmd() *cobra.Command {
 	cmd.Flags().BoolVar(&elevated, "elevated", false, "lower the heavy limit to 5 in 60 s")
 	cmd.Flags().IntVar(&downloads, "download-limit", 0, "download requests allowed in 60 s; 0 is the service's 30")
 	cmd.Flags().StringVar((*string)(&window), "window", "", "how calls are counted: fixed or sliding")
+	limitFlag(cmd.Flags(), "window", limit.Fixed, limit.Sliding)
 	return m.jsonFlag(cmd)
 }

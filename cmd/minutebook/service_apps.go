@@ -72,6 +72,7 @@ func (m *Main) deliveriesListCmd() *cobra.Command {
 		}
 	})
 	cmd.Flags().StringVar(&q.State, "state", "", "only pending, done, failed, skipped, deleted or disabled ones")
+	limitFlag(cmd.Flags(), "state", "pending", "done", "failed", "skipped", "deleted", "disabled")
 	cmd.Flags().IntVar(&q.Limit, "limit", 50, "at most this many")
 	return cmd
 }

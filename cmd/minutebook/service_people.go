@@ -65,6 +65,7 @@ func (m *Main) usersCreateCmd() *cobra.Command {
 	f.StringVar(&q.User.Team, "team", "", "the `team` to be a member of")
 	f.BoolVar(&q.User.Admin, "admin", false, "an account admin who views all teams")
 	f.StringVar(&q.User.Status, "status", "", "active, deactivated or invited")
+	limitFlag(f, "status", "active", "deactivated", "invited")
 	return requireFlags(cmd, "user")
 }
 
@@ -73,6 +74,7 @@ func (m *Main) usersStatusCmd() *cobra.Command {
 	cmd := adminCommand(m, "status --user EMAIL --status STATUS", "Activate or deactivate a user", "service.users.status", &q, func(control.Done) {})
 	cmd.Flags().StringVar(&q.Email, "user", "", "the `email`")
 	cmd.Flags().StringVar(&q.Status, "status", "", "active, deactivated or invited")
+	limitFlag(cmd.Flags(), "status", "active", "deactivated", "invited")
 	return requireFlags(cmd, "user", "status")
 }
 

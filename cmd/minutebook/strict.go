@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"minutebook/archive/export"
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/nearest"
@@ -85,11 +84,12 @@ func (m *Main) completeFlags(cmd *cobra.Command) {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		var complete cobra.CompletionFunc
-		switch f.Name {
-		case "account":
+		checked, ok := f.Value.(*checkedFlag)
+		switch {
+		case f.Name == "account":
 			complete = m.completeAccount
-		case "format":
-			complete = cobra.FixedCompletions([]cobra.Completion{string(export.Markdown), "json", "ndjson", "vtt", "srt", "txt", "html", "parquet"}, cobra.ShellCompDirectiveNoFileComp)
+		case ok && len(checked.words) > 0:
+			complete = cobra.FixedCompletions(checked.words, cobra.ShellCompDirectiveNoFileComp)
 		default:
 			return
 		}
@@ -177,6 +177,9 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := invalid.GetFlag()
+		if checked, ok := f.Value.(*checkedFlag); ok {
+			return &usageError{checked.refuse(f.Name, invalid.GetValue())}
+		}
 		return &usageError{fmt.Errorf("--%s takes %s, not %q", f.Name, describeFlagType(f.Value.Type()), invalid.GetValue())}
 	}
 	return &usageError{err}

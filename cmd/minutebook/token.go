@@ -41,6 +41,7 @@ func (m *Main) tokenCreateCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", []string{string(access.ScopeRead)}, "what it can do: read, export, admin, separated by commas")
+	limitFlag(cmd.Flags(), "scope", access.ScopeRead, access.ScopeExport, access.ScopeAdmin)
 	cmd.Flags().DurationVar(&q.Life, "expires", 90*24*time.Hour, "how long it is valid")
 	cmd.Flags().StringVar(&q.Label, "label", "", "a `text` by which one recognises it")
 	return m.jsonFlag(cmd)

@@ -187,6 +187,7 @@ func (m *Main) forgetCmd() *cobra.Command {
 	cmd.Flags().StringVar(&q.Reason, "reason", "", "why, for the audit")
 	cmd.Flags().BoolVar(&q.Backups, "backups", false, "make new backups without it, and then remove those that hold it")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt the new backups for this age public `key`")
+	checkRecipients(cmd.Flags())
 	return m.jsonFlag(cmd)
 }
 

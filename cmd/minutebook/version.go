@@ -19,8 +19,13 @@ func (m *Main) versionCmd() *cobra.Command {
 					"version": m.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
 				})
 			}
-			_, err := fmt.Fprintf(m.Stdout, "minutebook %s (%s, %s/%s)\n", m.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprint(m.Stdout, m.describeVersion())
 			return err
 		},
 	})
+}
+
+// describeVersion returns the version in a line.
+func (m *Main) describeVersion() string {
+	return fmt.Sprintf("minutebook %s (%s, %s/%s)\n", m.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -33,6 +33,8 @@ func (m *Main) webhookCreateCmd() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&q.Triggers, "trigger", nil, "only for these `scopes`: "+strings.Join(control.Triggers(), ", ")+" (default: all)")
 	cmd.Flags().StringSliceVar(&q.Include, "include", nil, "only these `parts`: "+strings.Join(control.Includes(), ", ")+" (default: all)")
+	limitFlag(cmd.Flags(), "trigger", control.Triggers()...)
+	limitFlag(cmd.Flags(), "include", control.Includes()...)
 	return m.jsonFlag(cmd)
 }
 

@@ -22,6 +22,7 @@ func (m *Main) webhookDeliveriesCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&q.State, "state", "", "only `received`, applied or quarantined ones")
+	limitFlag(cmd.Flags(), "state", inbox.StateReceived, inbox.StateApplied, inbox.StateQuarantined)
 	return m.listFlags(cmd, &q)
 }
 
