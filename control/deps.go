@@ -11,6 +11,7 @@ import (
 	"minutebook/archive/export"
 	"minutebook/archive/notes"
 	"minutebook/config"
+	"minutebook/internal/notify"
 	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
@@ -60,6 +61,8 @@ type Deps struct {
 	Proof Proof
 	// Upkeep are the next times of the daemon's upkeep by job; nil: no daemon.
 	Upkeep func() map[string]time.Time
+	// Channels are the states of the daemon's channels to people; nil: no daemon.
+	Channels func() []notify.ChannelState
 	// Activities are the long operations that run in this process.
 	Activities *Activities
 	// Configuration identifies the configuration file of this process.

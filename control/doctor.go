@@ -136,6 +136,7 @@ func (e *examination) judgeState(s *StatusResult, now time.Time) {
 		e.add("sync", SeverityWarning, "see the log", "%s", p)
 	}
 	e.examineUpkeep(s, now)
+	e.examineChannels(s)
 	if c := s.Configuration; c != nil && len(c.NeedsRestart) > 0 {
 		e.add("configuration", SeverityWarning, "restart the daemon", "the daemon runs with other values of %s", strings.Join(c.NeedsRestart, ", "))
 	}
@@ -175,10 +176,31 @@ func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
 		e.add("check", SeverityError, "`minutebook verify` lists the damage, `minutebook verify --repair` repairs it", "%s found", phrase.Count(n, "damage was", "damages were"))
 	case v.Error != "":
 		e.add("check", SeverityError, "run `minutebook verify`", "the last one, at %s, failed: %s", v.Began.UTC().Format(time.DateTime), v.Error)
+	case v.Whole.IsZero() && !v.Next.IsZero():
+		e.add("check", SeverityNote, "", "the archive is checked slice by slice, and not yet as a whole; `minutebook verify` does it at once")
 	case v.Whole.IsZero():
 		e.add("check", SeverityNote, "", "the archive was never checked as a whole; with [verify] schedule the daemon does it slice by slice, or run `minutebook verify`")
 	default:
 		e.add("check", SeverityOK, "", "the whole archive was checked by %s, without damage", v.Whole.UTC().Format(time.DateTime))
+	}
+}
+
+// examineChannels looks at the channels on which people are told.
+func (e *examination) examineChannels(s *StatusResult) {
+	failing := 0
+	for _, c := range s.Notify {
+		if c.Error != "" {
+			failing++
+			e.add("messages", SeverityError, "correct the reason, or [notify], and `minutebook reload`: nobody is told by it until then",
+				"%s fails since %s, and %s: %s", c.Name, c.Since.UTC().Format(time.DateTime), phrase.Count(c.Waiting, "message waits", "messages wait"), c.Error)
+		}
+	}
+	switch {
+	case failing > 0 || !s.Running:
+	case len(s.Notify) == 0:
+		e.add("messages", SeverityNote, "set [notify], as docs/notify.md says", "nobody is told when something needs a person")
+	default:
+		e.add("messages", SeverityOK, "", "%s, and none fails", phrase.Count(len(s.Notify), "channel", "channels"))
 	}
 }
 

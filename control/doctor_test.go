@@ -11,6 +11,7 @@ import (
 
 	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
+	"minutebook/internal/notify"
 	"minutebook/internal/s3test"
 	syncer "minutebook/sync"
 )
@@ -82,7 +83,13 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 		"never proven":       {upkeep(UpkeepProve, UpkeepState{}), "proof of the backup", SeverityNote, "never restored", "a backup was never restored"},
 		"damage":             {upkeep(UpkeepVerify, UpkeepState{Whole: now, Damages: map[int]int{1: 2}}), "check", SeverityError, "2 damages", "damage was found"},
 		"check failed":       {upkeep(UpkeepVerify, UpkeepState{Error: "malformed"}), "check", SeverityError, "malformed", "the check failed"},
-		"never checked":      {upkeep(UpkeepVerify, UpkeepState{}), "check", SeverityNote, "never checked", ""},
+		"not wholly checked": {upkeep(UpkeepVerify, UpkeepState{Next: now}), "check", SeverityNote, "slice by slice, and not yet as a whole", ""},
+		"a channel fails": {func(s *StatusResult) {
+			s.Notify = []notify.ChannelState{{Name: "good"}, {Name: "mail", Waiting: 2, Error: "it does not answer", Since: now}}
+		}, "messages", SeverityError, "mail fails since 2026-06-01 12:00:00, and 2 messages wait: it does not answer", "a channel of messages fails"},
+		"channels work": {func(s *StatusResult) { s.Notify = []notify.ChannelState{{Name: "mail"}} }, "messages", SeverityOK, "1 channel, and none fails", ""},
+		"no channel":    {func(*StatusResult) {}, "messages", SeverityNote, "nobody is told", ""},
+		"never checked": {upkeep(UpkeepVerify, UpkeepState{}), "check", SeverityNote, "never checked", ""},
 	} {
 		s := well()
 		c.change(s)

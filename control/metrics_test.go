@@ -14,6 +14,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/control"
+	"minutebook/internal/notify"
 	syncer "minutebook/sync"
 )
 
@@ -24,6 +25,7 @@ func TestMetrics(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	s := &control.StatusResult{
 		Meetings: 5, Indexed: 3, Databases: map[string]int64{"archive": 1}, Disk: control.Disk{FullAt: now},
+		Notify: []notify.ChannelState{{Name: "mail", Waiting: 2, Error: "refused"}},
 		Upkeep: map[string]control.UpkeepState{control.UpkeepVerify: {Succeeded: now, Whole: now, Next: now}},
 		Status: syncer.Status{Accounts: []syncer.AccountStatus{{Name: "ada", LastSuccess: map[string]time.Time{"walk": now}, Budget: []api.Usage{{Class: api.ClassGlobal}}}}},
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/notify"
 	"minutebook/receiver"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -41,6 +42,8 @@ type StatusResult struct {
 	Disk      Disk                   `json:"disk"`
 	Databases map[string]int64       `json:"databases"` // sizes in bytes, by name
 	Sessions  int                    `json:"sessions"`  // of people who are signed in
+	// Notify are the states of the daemon's channels to people.
+	Notify []notify.ChannelState `json:"notify,omitempty"`
 	// Activities are the long operations that run now.
 	Activities []Activity `json:"activities"`
 	syncer.Status
@@ -132,6 +135,9 @@ func (h Deps) observeParts(ctx context.Context, r *StatusResult) (err error) {
 	}
 	if r.Disk, err = h.disk(ctx); err != nil {
 		return err
+	}
+	if h.Channels != nil {
+		r.Notify = h.Channels()
 	}
 	r.Databases = databaseSizes(h.Archive.Dir())
 	if r.Sessions, err = h.countSessions(ctx); err != nil {

@@ -19,6 +19,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/httpserver"
+	"minutebook/internal/notify"
 	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
@@ -58,7 +59,9 @@ type application struct {
 	// without a receiver.
 	refresh func(context.Context) error
 	// upkeep returns the next times of the daemon's upkeep; nil without a daemon.
-	upkeep     func() map[string]time.Time
+	upkeep func() map[string]time.Time
+	// channels returns the states of the daemon's channels to people; nil without a daemon.
+	channels   func() []notify.ChannelState
 	activities *control.Activities // that run in this process
 	// received counts the requests of the receiver in this process; nil without one.
 	received func() receiver.Counts
@@ -214,7 +217,7 @@ func (app *application) deps() control.Deps {
 		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: cfg.Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
 		Retention: retentionRules(cfg), Configuration: file, Reload: app.reload, NeedsRestart: needsRestart, PageURL: pageURL, Location: zone, Logger: app.log,
-		Proof: control.Proof{From: cfg.Backup.To, Identity: cfg.Backup.IdentityFile}, Upkeep: app.upkeep, Activities: app.activities,
+		Proof: control.Proof{From: cfg.Backup.To, Identity: cfg.Backup.IdentityFile}, Upkeep: app.upkeep, Channels: app.channels, Activities: app.activities,
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/httpserver"
+	"minutebook/internal/notify"
 	"minutebook/internal/pause"
 	"minutebook/internal/process"
 	"minutebook/internal/systemd"
@@ -49,8 +50,9 @@ type daemon struct {
 	changed chan struct{} // closed and replaced, under mu, when the configuration changes
 
 	began      time.Time
-	asked      chan askedJob  // by people on the page
-	looking    chan struct{}  // a wish that the daemon looks for conditions that need a person
+	asked      chan askedJob // by people on the page
+	looking    chan struct{} // a wish that the daemon looks for conditions that need a person
+	notifier   *notify.Notifier
 	background sync.WaitGroup // reads of accounts that were just connected
 }
 
@@ -63,7 +65,9 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 		return nil, err
 	}
 	d := &daemon{application: app, roster: roster.New(app.archive), changed: make(chan struct{}), began: app.archive.Now(), asked: make(chan askedJob, 16), looking: make(chan struct{}, 1)}
-	app.upkeep = d.nextUpkeep
+	d.notifier = &notify.Notifier{Channels: func() []notify.Channel { return notifyChannels(d.config().Notify) },
+		Store: notifyStore{d.archive}, Now: d.archive.Now, Logger: d.log}
+	app.upkeep, app.channels = d.nextUpkeep, d.notifier.States
 	if opts.Load != nil {
 		d.reload = d.loadAgain
 	}

@@ -70,8 +70,7 @@ func (d *daemon) look() {
 // runNotify reports conditions that need a person, and calls the heartbeat address, until
 // ctx ends.
 func (d *daemon) runNotify(ctx context.Context) error {
-	n := &notify.Notifier{Channels: func() []notify.Channel { return notifyChannels(d.config().Notify) },
-		Store: notifyStore{d.archive}, Now: d.archive.Now, Logger: d.log}
+	n := d.notifier
 	if earlier, err := n.ChangeVersion(ctx, d.opts.Version); err != nil {
 		d.log.Warn().Err(err).Msg("keep which version runs")
 	} else if earlier != "" {

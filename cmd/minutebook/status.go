@@ -49,6 +49,11 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	if skew := s.ClockSkew(); skew > 0 {
 		fmt.Fprintf(&b, "the clock is %s away from the service's, as of %s: set it (systemd-timesyncd, chrony)\n", skew, formatTime(s.Clock.At))
 	}
+	for _, c := range s.Notify {
+		if c.Error != "" {
+			fmt.Fprintf(&b, "messages: %s fails since %s, %d wait: %s\n", c.Name, formatTime(c.Since), c.Waiting, c.Error)
+		}
+	}
 	for _, trouble := range s.Problems {
 		fmt.Fprintf(&b, "paused: %s\n", trouble)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -30,6 +31,8 @@ type Notifier struct {
 	state *state     // nil before the first call
 	saved []byte     // the state as the store has it
 	tries map[string]try
+
+	states atomic.Pointer[[]ChannelState]
 }
 
 // The bounds of the messages that wait for a failing channel.
@@ -43,6 +46,7 @@ const (
 // try is how a channel or the heartbeat address failed.
 type try struct {
 	failures int
+	since    time.Time // of the first failure
 	next     time.Time // the next try
 	text     string    // of the last error
 }
@@ -75,6 +79,7 @@ func (n *Notifier) Retry() {
 		t.next = time.Time{}
 		n.tries[name] = t
 	}
+	delete(n.tries, heartbeat) // there may be none any more
 }
 
 // Announce sends news once.
@@ -130,6 +135,7 @@ func (n *Notifier) change(ctx context.Context, fn func(maker)) error {
 		})
 	}
 	sending.Wait()
+	n.publish()
 	return unsaved
 }
 
@@ -190,7 +196,11 @@ func (n *Notifier) note(ctx context.Context, name string, err error) {
 		n.Logger.Warn().Err(err).Str("channel", name).Msg("a person cannot be told; it is tried again")
 	}
 	pause := min(time.Minute<<min(before.failures, 10), maxPause)
-	n.tries[name] = try{before.failures + 1, n.Now().Add(pause - time.Second), err.Error()}
+	since := before.since
+	if before.failures == 0 {
+		since = n.Now()
+	}
+	n.tries[name] = try{before.failures + 1, since, n.Now().Add(pause - time.Second), err.Error()}
 }
 
 // ChangeVersion notes the version that runs, and returns the one that ran before, if it was
@@ -218,6 +228,7 @@ func (n *Notifier) Beat(ctx context.Context, success time.Time, address string, 
 	}
 	err := callHeartbeat(ctx, address, allowPrivate)
 	n.note(ctx, heartbeat, err)
+	n.publish()
 	if err != nil {
 		return nil
 	}

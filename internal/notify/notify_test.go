@@ -52,6 +52,41 @@ func (r *recorded) Send(_ context.Context, m Message) error {
 	return nil
 }
 
+// TestStatesNameWhatFails has one channel that refuses and one that works, and a heartbeat
+// that answers 500.
+func TestStatesNameWhatFails(t *testing.T) {
+	failing := true
+	good, bad := &recorded{name: "good"}, &recorded{name: "bad", refuse: func(Message) error {
+		if failing {
+			return errors.New("it answers 500")
+		}
+		return nil
+	}}
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	n := &Notifier{Channels: func() []Channel { return []Channel{good, bad} }, Store: &memory{}, Now: func() time.Time { return now }}
+	if got := n.States(); got != nil {
+		t.Errorf("before the first message: %+v", got)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	defer server.Close()
+	problem := []Condition{{Key: "k", Title: "title"}}
+	if err := errors.Join(n.Update(t.Context(), problem), n.Beat(t.Context(), now, server.URL+"/sesame", true)); err != nil {
+		t.Fatal(err)
+	}
+	got := n.States()
+	if len(got) != 3 || got[0] != (ChannelState{"bad", 1, "it answers 500", now}) || got[1] != (ChannelState{Name: "good"}) || got[2].Name != heartbeat || got[2].Since != now || strings.Contains(got[2].Error, "sesame") {
+		t.Errorf("one fails: %+v", got)
+	}
+	failing = false
+	n.Retry()
+	if err := n.Update(t.Context(), problem); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.States(); len(got) != 2 || got[0] != (ChannelState{Name: "bad"}) {
+		t.Errorf("it works again: %+v", got)
+	}
+}
+
 // titles returns the titles of the messages that came.
 func (r *recorded) titles() (titles []string) {
 	for _, m := range r.got {
