@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/mail"
 	"path/filepath"
 	"strings"
 	"time"
@@ -109,6 +110,10 @@ func (m *Main) importCmd() *cobra.Command {
 	cmd.Flags().StringVar(&q.Account, "account", "", "import the meetings for this account (default: import)")
 	cmd.Flags().StringVar(&q.Identity, "identity", "", "age identity `file`, for encrypted files")
 	cmd.Flags().StringVar(&q.Owner, "owner", "", "the `person` (\"Name <address>\") who recorded transcripts that name nobody")
+	checkFlag(cmd.Flags(), "owner", `an address such as ada@company.example or "Ada Lovelace <ada@company.example>"`, func(text string) error {
+		_, err := mail.ParseAddress(text)
+		return err
+	})
 	cmd.Flags().StringSliceVar(&q.VisibleTo, "visible-to", nil, "who sees transcripts that do not say it: addresses, team:Name, everyone")
 	return m.jsonFlag(cmd)
 }
