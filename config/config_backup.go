@@ -56,13 +56,9 @@ func (c *Config) validateUpkeep(bad func(string, string, ...any)) {
 	if b.Schedule != "" && b.To == "" {
 		bad("backup.to", "is missing, but backup.schedule is set: name the directory of backups")
 	}
-	if scheme, _, isAddress := strings.Cut(b.To, "://"); bucket.IsAddress(b.To) {
-		if err := bucket.Check(b.To); err != nil {
-			bad("backup.to", "%v", err)
-		}
-	} else if isAddress {
-		bad("backup.to", "%s: is neither a directory nor s3://; write s3://bucket/prefix", scheme)
-	} else {
+	if err := bucket.CheckPlace(b.To); err != nil {
+		bad("backup.to", "%v", err)
+	} else if !bucket.IsAddress(b.To) {
 		c.validateFolder("backup.to", b.To, bad)
 	}
 	if keys := c.Archive.AgeRecipients; len(keys) > 0 {

@@ -80,7 +80,7 @@ func (d *describer) addTable(v reflect.Value, key, prefix string) {
 		case value.Kind() == reflect.Slice && isTable(value.Type().Elem()):
 			for n := range value.Len() {
 				if a, ok := value.Index(n).Interface().(Account); ok {
-					d.account, d.isAdded = a.Name, d.line(fmt.Sprintf("%s[%d].name", name, n)) == 0
+					d.account, d.isAdded = a.Name, d.lines[fmt.Sprintf("%s[%d].name", name, n)] == 0
 				}
 				d.addTable(value.Index(n), fmt.Sprintf("%s[%d].", name, n), "")
 			}
@@ -91,27 +91,11 @@ func (d *describer) addTable(v reflect.Value, key, prefix string) {
 	}
 }
 
-// line returns the line of the file with a setting, or with the table in braces that has
-// it, and 0 where it stands nowhere.
-func (d *describer) line(name string) int {
-	for name != "" {
-		if line, ok := d.lines[name]; ok {
-			return line
-		}
-		cut := strings.LastIndexAny(name, ".[")
-		if cut < 0 {
-			break
-		}
-		name = name[:cut]
-	}
-	return 0
-}
-
 // add adds one setting. A secret that comes from a file of its own is not repeated.
 func (d *describer) add(f reflect.StructField, name, prefix string, value reflect.Value) {
 	s := Setting{Key: name, Value: formatValue(value.Interface()), Source: "default"}
 	secret := f.Tag.Get("secret") == "true"
-	if line := d.line(name); line > 0 {
+	if line := d.lines[name]; line > 0 {
 		s.Source = fmt.Sprintf("%s:%d", filepath.Base(d.path), line)
 	}
 	variable := prefix + f.Tag.Get("env")
@@ -182,13 +166,7 @@ func keyLines(raw []byte) map[string]int {
 	table := ""
 	for p.NextExpression() {
 		e := p.Expression()
-		var keys []string
-		line := 0
-		for it := e.Key(); it.Next(); {
-			keys = append(keys, string(it.Node().Data))
-			line = p.Shape(it.Node().Raw).Start.Line
-		}
-		key := strings.Join(keys, ".")
+		key, line := joinKey(&p, e)
 		switch e.Kind {
 		case unstable.ArrayTable:
 			table = fmt.Sprintf("%s[%d].", key, count[key])
@@ -199,8 +177,40 @@ func keyLines(raw []byte) map[string]int {
 				table = fmt.Sprintf("%s[%d].%s.", first, count[first]-1, rest)
 			}
 		case unstable.KeyValue:
-			lines[table+key] = line
+			addLines(&p, lines, table+key, line, e.Value())
 		}
 	}
 	return lines
+}
+
+// addLines adds the line of a setting, or those of the settings in its braces.
+func addLines(p *unstable.Parser, lines map[string]int, key string, line int, value *unstable.Node) {
+	switch value.Kind {
+	case unstable.InlineTable:
+		for it := value.Children(); it.Next(); {
+			names, at := joinKey(p, it.Node())
+			addLines(p, lines, key+"."+names, at, it.Node().Value())
+		}
+	case unstable.Array:
+		lines[key] = line
+		n := 0
+		for it := value.Children(); it.Next(); {
+			if it.Node().Kind == unstable.InlineTable {
+				addLines(p, lines, fmt.Sprintf("%s[%d]", key, n), line, it.Node())
+				n++
+			}
+		}
+	default:
+		lines[key] = line
+	}
+}
+
+// joinKey returns the key of a table or a setting, and its line.
+func joinKey(p *unstable.Parser, e *unstable.Node) (key string, line int) {
+	var names []string
+	for it := e.Key(); it.Next(); {
+		names = append(names, string(it.Node().Data))
+		line = p.Shape(it.Node().Raw).Start.Line
+	}
+	return strings.Join(names, "."), line
 }

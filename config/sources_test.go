@@ -56,6 +56,7 @@ url = "file://user:sesame@host/x"
 	for key, want := range map[string]string{
 		"data_dir":                            `'/elsewhere' # --data`,
 		"log.level":                           `'warn' # config.toml:2`,
+		"log.format":                          `'auto' # default`,
 		"web.listen":                          `'127.0.0.1:8377' # default`,
 		"web.time_zone":                       `'UTC' # MINUTEBOOK_WEB_TIME_ZONE`,
 		"receiver.keep_bodies":                `'1h30m' # config.toml:4`,
@@ -68,6 +69,43 @@ url = "file://user:sesame@host/x"
 	} {
 		if got[key] != strings.ReplaceAll(want, "'", `"`) && got[key] != want {
 			t.Errorf("%s is %s, want %s", key, got[key], want)
+		}
+	}
+}
+
+// TestDescribeFindsLinesInBraces reads settings that stand in braces, over several lines.
+func TestDescribeFindsLinesInBraces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(`data_dir = "/d"
+# people
+accounts = [
+  {name = "ada", base_url = "https://api.example/external/v1", api_key = "sesame"},
+  # another
+  {name = "ben", base_url = "https://api.example/external/v1", oauth = {client_id = "c", client_secret = "sesame", redirect_url = "https://x.example/"},
+   recorded_by = ["kim@x.example"]},
+]
+notify = {digest = "daily", mail = {host = "h", from = "a@x.example", to = [
+  "a@x.example"]}, hooks = [{name = "x", format = "slack", url = "https://x.example/sesame"},
+  {name = "y", format = "slack", url = "https://x.example/sesame"}]}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings, err := Describe(path, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, s := range settings {
+		got[s.Key] = s.Source
+	}
+	for key, want := range map[string]string{
+		"accounts[0].name": "config.toml:4", "accounts[0].api_key": "config.toml:4", "accounts[0].email": "default",
+		"accounts[1].oauth.client_id": "config.toml:6", "accounts[1].oauth.token_url": "default", "accounts[1].recorded_by": "config.toml:7",
+		"notify.digest": "config.toml:9", "notify.digest_at": "default", "notify.mail.to": "config.toml:9", "notify.mail.port": "default",
+		"notify.hooks[0].url": "config.toml:10", "notify.hooks[1].url": "config.toml:11", "notify.hooks[1].token": "default",
+	} {
+		if got[key] != want {
+			t.Errorf("%s is of %q, want %q", key, got[key], want)
 		}
 	}
 }
