@@ -61,8 +61,8 @@ func LocalDir(p Place) string {
 // Absolute returns the absolute path of a directory of backups. The address of a bucket
 // stays as it is.
 func Absolute(name string) (string, error) {
-	if bucket.IsAddress(name) {
-		return name, nil
+	if err := bucket.CheckPlace(name); err != nil || bucket.IsAddress(name) {
+		return name, err
 	}
 	return filepath.Abs(name)
 }

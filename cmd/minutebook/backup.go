@@ -9,6 +9,7 @@ import (
 	"minutebook/archive/backup"
 	"minutebook/archive/generation"
 	"minutebook/control"
+	"minutebook/internal/bucket"
 	"minutebook/internal/phrase"
 )
 
@@ -37,7 +38,7 @@ func (m *Main) backupCmd() *cobra.Command {
 				return &usageError{fmt.Errorf("backup: --keep is at least 1")}
 			}
 			if q.Destination, err = generation.Absolute(args[0]); err != nil {
-				return err
+				return &usageError{fmt.Errorf("backup: %w", err)}
 			}
 			r, err := callWithProgress[backup.Result](cmd.Context(), m, "backup", q)
 			if err != nil {
@@ -87,6 +88,9 @@ func (m *Main) restoreCmd() *cobra.Command {
 		Short: "Restore a backup into a new data directory, after checking all of it",
 		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := bucket.CheckPlace(args[0]); err != nil {
+				return &usageError{fmt.Errorf("restore: %w", err)}
+			}
 			if list {
 				return m.listGenerations(cmd.Context(), args[0])
 			}

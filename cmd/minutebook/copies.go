@@ -36,7 +36,7 @@ func (m *Main) exportCmd() *cobra.Command {
 			q.Query = strings.Join(args, " ")
 			var err error
 			if q.Dir, err = generation.Absolute(q.Dir); err != nil {
-				return err
+				return &usageError{fmt.Errorf("export: %w", err)}
 			}
 			r, err := callWithProgress[export.Result](cmd.Context(), m, "export", q)
 			if err != nil {

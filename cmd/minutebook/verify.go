@@ -76,7 +76,10 @@ func makeAbsolute(paths ...*string) (err error) {
 			*path, err = generation.Absolute(*path)
 		}
 	}
-	return err
+	if err != nil {
+		return &usageError{err}
+	}
+	return nil
 }
 
 // toVerifyError returns the error whose exit code is that of the gravest damage, or nil.

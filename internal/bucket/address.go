@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
@@ -20,6 +21,21 @@ const partSize = 16 << 20
 
 // IsAddress reports whether a name of a place is the address of a bucket.
 func IsAddress(s string) bool { return strings.HasPrefix(s, scheme) }
+
+// foreign matches addresses of other kinds.
+var foreign = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):/`)
+
+// CheckPlace fails for a name that is neither a directory's nor the address of a bucket,
+// such as https://…, which would otherwise become a directory here.
+func CheckPlace(s string) error {
+	if IsAddress(s) {
+		return Check(s)
+	}
+	if found := foreign.FindStringSubmatch(s); found != nil {
+		return fmt.Errorf("%s: is neither a directory nor s3://; write s3://bucket/prefix, or the path of a directory", found[1])
+	}
+	return nil
+}
 
 // Bucket is a prefix in a bucket. Its methods may be called at the same time.
 type Bucket struct {
