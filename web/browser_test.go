@@ -49,6 +49,10 @@ func TestBrowser(t *testing.T) {
 		"pops out":                browserPopsOut,
 		"shares connections":      browserSharesConnections,
 		"asks for the page again": browserAsksForThePageAgain,
+		"finds what is typed":     browserFindsWhatIsTyped,
+		"lands at the second":     browserLandsAtTheSecond,
+		"closes by escape":        browserClosesByEscape,
+		"is seen in few colours":  browserIsSeenInFewColours,
 	})
 }
 

@@ -47,6 +47,21 @@ func browserSearchesWithin(t *testing.T, c *browsertest.Chromium) {
 	s.shows(200, "/meetings/1?find=xylophone&speaker=Nobody", "Nothing found", "<li id=\"e499\"")
 }
 
+// browserFindsWhatIsTyped looks within a meeting for signs that keyboards lack.
+func browserFindsWhatIsTyped(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, meeting(1, "Signs", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"We don’t say “yes”.","timestamp":"00:00:01"},
+		{"speaker":{"display_name":"Bo"},"text":"The ΟΔΟΣ, a Straße and a ﬁle.","timestamp":"00:00:09"},{"speaker":{"display_name":"Bo"},"text":"A follow‑up at 10\u00a0h.","timestamp":"00:00:19"}]`))
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
+	for typed, found := range map[string]string{"don't": "don’t", `"yes"`: "“yes”", "οδος": "ΟΔΟΣ", "strasse": "Straße", "file": "ﬁle", "follow-up": "follow‑up", "10 h": "10\u00a0h"} {
+		b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(box => { box.value = %q; box.dispatchEvent(new Event("input")); })(document.querySelector("input[name=find]"))`, typed)))
+		b.WaitFor(fmt.Sprintf(`new URLSearchParams(location.search).get("find") === %q`, typed))
+		if got := browsertest.Evaluate[string](b, `document.querySelector(".within .count").textContent + ": " + [...CSS.highlights.get("found")].join()`); got != "1 line: "+found {
+			t.Errorf("%s: %s", typed, got)
+		}
+	}
+}
+
 // browserPlaysAClip plays a span, which ends by itself and goes on when asked to.
 func browserPlaysAClip(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)

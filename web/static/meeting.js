@@ -173,7 +173,8 @@ class Meeting {
   // arrive puts the line that the address names where it belongs, again whenever the
   // recording above it takes another height, until the reader moves.
   arrive() {
-    const named = this.lines.find(l => l.matches(":target")), said = this.asked >= 0 && $(".lines .here, .lines .now");
+    const named = this.lines.find(l => l.matches(":target") && !(this.asked >= 0 && Math.floor(this.asked) !== Number(l.dataset.t))); // another transcript may have come since
+    const said = this.asked >= 0 && $(".lines .here, .lines .now");
     if (named) named.scrollIntoView({ behavior: "instant" });
     else if (said) said.scrollIntoView({ block: "center", behavior: "instant" });
   }

@@ -24,6 +24,7 @@ export class Quote {
     for (const kind of ["mousedown", "touchstart"]) this.bar.addEventListener(kind, e => { if (e.target !== this.open) e.preventDefault(); }); // keeps the selection
     document.body.append(this.bar);
     document.addEventListener("selectionchange", () => this.look());
+    document.addEventListener("keydown", e => { if (e.key === "Escape" && !this.bar.hidden) this.close(); });
   }
 
   // look reads the selection: the lines and their words.
@@ -33,6 +34,12 @@ export class Quote {
     this.parts = range && this.page.list.contains(range.commonAncestorContainer) ? this.read(range) : [];
     this.bar.hidden = !this.parts.length;
     if (this.parts.length) this.open.href = this.clip().href;
+  }
+
+  // close gives the words up. The focus goes back to their line when it was in the bar.
+  close() {
+    if (this.bar.contains(document.activeElement)) this.page.focus(this.parts[0].line);
+    getSelection().removeAllRanges();
   }
 
   read(range) {

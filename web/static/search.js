@@ -73,14 +73,14 @@ class Box {
     if (!text.trim()) return this.show(before);
     this.waiting?.abort();
     const waiting = this.waiting = new AbortController();
+    let suggestions = [], parts;
     try {
       const resp = await fetch(`${base}api/v1/suggest?q=${encodeURIComponent(text)}`, { signal: waiting.signal });
-      if (!resp.ok) return this.show(before);
-      const { suggestions, parts } = await resp.json();
-      if (this.typed !== text || this.active >= 0 || document.activeElement !== this.input) return;
-      this.show([...before, ...suggestions]);
-      showParts(parts);
+      if (resp.ok) ({ suggestions, parts } = await resp.json());
     } catch { /* another letter was typed, or the server is away */ }
+    if (waiting.signal.aborted || this.typed !== text || this.active >= 0 || document.activeElement !== this.input) return;
+    this.show([...before, ...suggestions]);
+    if (parts) showParts(parts);
   }
 
   show(options) {

@@ -3,7 +3,12 @@ import { $, $$, button } from "./app.js";
 
 const canMark = "highlights" in CSS; // otherwise the server marks, when the form is sent
 
-function fold(text) { return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase(); }
+// fold makes letters that are looked for alike equal: those of other case or with an accent,
+// and the signs that a keyboard lacks.
+function fold(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/\s/g, " ").replace(/ß/g, "ss").replace(/ς/g, "σ")
+    .replace(/[\u2018\u2019\u02bc]/g, "'").replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"').replace(/[\u2010-\u2015]/g, "-");
+}
 
 // ranges lists where a folded word stands in a line's text.
 function ranges(paragraph, word) {

@@ -1,0 +1,65 @@
+package web
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"minutebook/internal/browsertest"
+)
+
+// browserLandsAtTheSecond follows a link from before the transcript was another one.
+func browserLandsAtTheSecond(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, longMeeting(1, 500))
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/meetings/1?t=2000#e3"))
+	b.WaitFor(`!!document.querySelector(".lines .here")`)
+	b.WaitFor(shown)
+}
+
+// browserClosesByEscape closes the bar of the selected words and suggestions that are of no text.
+func browserClosesByEscape(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, longMeeting(1, 100))
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`getSelection().selectAllChildren(document.querySelector("#e3 p"))`))
+	b.WaitFor(`!document.querySelector(".quotebar").hidden`)
+	b.Do(chromedp.Focus(chromedp.CSS(".quotebar button")))
+	b.Press(kb.Escape)
+	b.WaitFor(`document.querySelector(".quotebar").hidden && !String(getSelection()) && document.activeElement.closest("li")?.id === "e3"`)
+
+	b.Do(chromedp.SendKeys(chromedp.CSS("input[name=q]"), "walr"))
+	b.WaitFor(`!!document.querySelector("#suggestions li")`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.fetch = async () => { throw new TypeError("away"); }`), chromedp.SendKeys(chromedp.CSS("input[name=q]"), "x"))
+	b.WaitFor(`document.querySelector("#suggestions").hidden`)
+}
+
+// browserIsSeenInFewColours looks at a meeting in forced colours, low, and printed.
+func browserIsSeenInFewColours(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	s.attachVideo(s.ids[0])
+	s.changes("/meetings/"+itoa(s.ids[0])+"/notes", map[string][]string{"do": {"add"}, "text": {"A note."}}, "/meetings/"+itoa(s.ids[0])+"#note1")
+	b := c.Open(t, s.URL)
+	emulate := func(media emulation.SetEmulatedMediaParams) {
+		if _, err := chromedp.Call(b.Context, emulation.SetEmulatedMedia, media); err != nil {
+			t.Fatal(err)
+		}
+	}
+	emulate(emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}})
+	b.Do(chromedp.Navigate(s.URL + "/meetings/" + itoa(s.ids[0]) + "?t=60"))
+	b.WaitFor(`!!document.querySelector(".lines .now") && !!document.querySelector(".controls [aria-pressed]")`)
+	for _, plain := range []string{".lines > li:not(.now, .here)", ".controls button:not([aria-pressed])"} {
+		marked := map[bool]string{true: ".lines .now", false: ".controls [aria-pressed=true]"}[plain[1] == 'l']
+		if browsertest.Evaluate[bool](b, fmt.Sprintf(`(style => style(%q) === style(%q))(of => { const s = getComputedStyle(document.querySelector(of)); return s.outlineStyle + s.borderLeftColor; })`, marked, plain)) {
+			t.Errorf("%s looks as %s does", marked, plain)
+		}
+	}
+	emulate(emulation.SetEmulatedMediaParams{Media: "print"})
+	b.WaitFor(`document.querySelector(".notes .text > p").checkVisibility() && !document.querySelector(".notes summary").checkVisibility()`)
+	emulate(emulation.SetEmulatedMediaParams{})
+	b.Do(chromedp.EmulateViewport(320, 256)) // 1280 by 1024, four times as large
+	b.WaitFor(`(e => { e.focus(); const r = e.getBoundingClientRect(), d = e.closest(".deck").getBoundingClientRect(); return r.top >= d.top - 1 && r.bottom <= d.bottom + 1; })([...document.querySelectorAll(".controls button")].filter(b => b.checkVisibility()).at(-1))`)
+}
