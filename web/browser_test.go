@@ -50,7 +50,10 @@ func TestBrowser(t *testing.T) {
 		"shares connections":      browserSharesConnections,
 		"asks for the page again": browserAsksForThePageAgain,
 		"finds what is typed":     browserFindsWhatIsTyped,
+		"goes back to its choice": browserGoesBackToItsChoice,
 		"lands at the second":     browserLandsAtTheSecond,
+		"notes in place":          browserNotesInPlace,
+		"keeps what is written":   browserKeepsWhatIsWritten,
 		"closes by escape":        browserClosesByEscape,
 		"is seen in few colours":  browserIsSeenInFewColours,
 	})

@@ -46,3 +46,60 @@ func browserAsksForThePageAgain(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`refused === 1 || document.querySelector("main").textContent.includes("The walrus is back")`)
 	b.WaitFor(`document.querySelector("main").textContent.includes("The walrus is back")`)
 }
+
+// browserGoesBackToItsChoice orders results and goes back: the choices are those of the address.
+func browserGoesBackToItsChoice(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/?q=budget"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`(s => { s.value = "date"; s.dispatchEvent(new Event("change", { bubbles: true })); })(document.querySelector("select[name=sort]"))`))
+	b.WaitFor(`location.search.includes("sort%3Adate")`)
+	b.Do(chromedp.NavigateBack())
+	b.WaitFor(`location.search === "?q=budget"`)
+	if got := browsertest.Evaluate[string](b, `document.querySelector("select[name=sort]").value`); got != "" {
+		t.Errorf("the order is said to be by %q", got)
+	}
+}
+
+// browserNotesInPlace writes, changes and deletes notes while a recording plays.
+func browserNotesInPlace(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	s.attachVideo(s.ids[0])
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/meetings/" + itoa(s.ids[0]) + "?t=60"))
+	b.WaitFor(`document.querySelector("#media")?.readyState >= 2`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.player = document.querySelector("#media"), player.muted = true, player.play(),
+		window.write = (form, text) => { form.closest("details").open = true; form.elements.text.value = text; return form; },
+		window.plays = () => document.querySelector("#media") === player && !player.paused && player.currentTime >= 60,
+		window.texts = () => [...document.querySelectorAll(".notes .text > p")].map(p => p.textContent).join(),
+		write(document.querySelector(".addnote form"), "First."), [1, 2].forEach(() => document.querySelector(".addnote form button").click())`))
+	b.WaitFor(`texts() === "First." && plays() && document.activeElement.closest("li")?.id === "note1" && document.querySelector("nav.parts a[href='#notes']").textContent.includes("1")`)
+	// What is being written elsewhere stays.
+	b.Do(chromedp.Evaluate[chromedp.Void](`write(document.querySelector(".addnote form"), "Half a"), write(document.querySelector("#note1 form"), "Changed."), document.querySelector("#note1 button[value=change]").click()`))
+	b.WaitFor(`texts() === "Changed." && plays() && document.querySelector(".addnote").open && document.querySelector(".addnote textarea").value === "Half a"`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#note1 button[value=delete]").click()`))
+	b.WaitFor(`texts() === "" && plays() && document.querySelector(".addnote textarea").value === "Half a" && !!document.activeElement.closest(".addnote")`)
+}
+
+// browserKeepsWhatIsWritten leaves a page on which a note is being written, and sends it while
+// the archive is away.
+func browserKeepsWhatIsWritten(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, longMeeting(1, 5))
+	b := c.Open(t, s.URL)
+	b.Allow("404")
+	b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.isHeld = () => !dispatchEvent(new Event("beforeunload", { cancelable: true })),
+		window.form = document.querySelector(".addnote form"), window.ask = fetch, window.away = true, window.unwritten = isHeld(),
+		window.fetch = async (address, more) => !more?.method || !away ? ask(address, more) : new Response("<main>Bad gateway</main>", { status: 502 }),
+		document.querySelector(".addnote").open = true, form.elements.text.value = "Feed it."`))
+	if browsertest.Evaluate[bool](b, `unwritten || !isHeld()`) {
+		t.Error("a page is held before something is written on it, or is not afterwards")
+	}
+	b.Do(chromedp.Evaluate[chromedp.Void](`form.querySelector("button").click()`))
+	b.WaitFor(`document.querySelectorAll(".unanswered").length === 1 && form.elements.text.value === "Feed it." && isHeld()`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`away = false, form.querySelector("button").click()`))
+	b.WaitFor(`document.querySelector(".notes .text > p")?.textContent === "Feed it." && !document.querySelector(".unanswered") && !isHeld()`)
+	// A refusal is shown, and leaves the page.
+	b.Do(chromedp.Evaluate[chromedp.Void](`form = document.querySelector("#note1 form"), form.closest("details").open = true, form.elements.note.value = 99, form.elements.text.value = "Gone.", form.querySelector("button").click()`))
+	b.WaitFor(`document.querySelector("main h1").textContent === "Your note was not kept" && document.querySelector("textarea").value === "Gone."`)
+}

@@ -27,6 +27,18 @@ export function button(text, label, onclick) {
   return b;
 }
 
+// ---- Forms -----------------------------------------------------------------
+
+// sent knows when forms were sent.
+let sent = new WeakMap();
+
+// isAgain reports whether a form is sent that was sent just now, as by a second click.
+function isAgain(form) {
+  const now = performance.now(), again = now - sent.get(form) < 5000;
+  if (!again) sent.set(form, now);
+  return again;
+}
+
 // ---- Lists: keys move through them, filters act at once --------------------
 
 function move(step) {
@@ -46,7 +58,10 @@ for (const form of $$("form[data-auto]")) {
   });
   $("button", form).hidden = true;
 }
-addEventListener("pageshow", () => {
+addEventListener("pageshow", ({ persisted }) => {
+  sent = new WeakMap();
+  // The browser brings choices back that are not those of this address.
+  if (persisted || performance.getEntriesByType("navigation")[0]?.type !== "navigate") for (const form of $$("form[data-auto]")) form.reset();
   for (const field of $$("form[data-auto] :is(select, input)")) field.disabled = false;
   // What one had written, and the browser has brought back, is not folded away.
   for (const text of $$("details:not([open]) :is(textarea, input)")) if (text.value !== text.defaultValue) text.closest("details").open = true;
@@ -114,23 +129,50 @@ export function patience() {
 const ownPages = window.trustedTypes?.createPolicy("minutebook", { createHTML: html => html }) ?? { createHTML: html => html };
 
 // readPage brings a page of this archive as a document in which nothing runs or loads, null
-// where it is not answered.
+// where it is refused. It fails where the archive is away, also behind a proxy.
 export async function readPage(address, more = {}) {
   const answer = await fetch(address, { headers: { Accept: "text/html" }, ...more });
+  if ([502, 503, 504].includes(answer.status)) throw new Error(answer.statusText);
   return answer.ok ? new DOMParser().parseFromString(ownPages.createHTML(await answer.text()), "text/html") : null;
 }
 
-// A tick keeps the place of the reader, and the recording playing: the items alone are shown
-// anew. The focus stays at the item, or goes to the next one that is left.
-const item = form => ["meeting", "at", "text"].map(name => form.elements[name].value).join("\n");
+// Ticks and notes keep the place of the reader, and the recording playing: their part of the
+// page alone is shown anew.
 addEventListener("submit", async e => {
-  const form = e.target.closest("form.tick");
-  if (!form) return;
+  const form = e.target.closest("form.tick, form.note"), { submitter } = e;
+  const name = !form ? "" : form.matches(".note") ? "#notes" : form.closest("#action_items") ? "#action_items" : "main";
+  if (!name || !$(name) || form.dataset.plain) return;
   e.preventDefault();
-  const name = form.closest("#action_items") ? "#action_items" : "main";
-  const page = await readPage(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) }).catch(() => null);
-  const fresh = page && $(name, page), old = $(name);
-  if (!fresh) return form.submit(); // whose answer says why
+  if (isAgain(form)) return;
+  let page;
+  try {
+    page = await readPage(form.action, { method: "POST", body: new URLSearchParams(new FormData(form, submitter)) });
+  } catch {
+    sent.delete(form);
+    return void showUnanswered(form);
+  }
+  const fresh = page && $(name, page);
+  if (fresh) return void (name === "#notes" ? showNotes : showItems)(form, $(name), fresh, page);
+  sent.delete(form);
+  form.dataset.plain = "yes";
+  form.requestSubmit(submitter); // the answer says why
+});
+
+// Every other form is sent once too.
+addEventListener("submit", e => {
+  if (!e.defaultPrevented && e.target.method === "post" && isAgain(e.target)) e.preventDefault();
+});
+
+function showUnanswered(form) {
+  const place = form.closest("li") ?? form, said = $(".unanswered", place) ?? document.createElement("p");
+  Object.assign(said, { className: "warn unanswered", role: "alert", textContent: "The archive does not answer. Try again." });
+  place.append(said);
+}
+
+// showItems shows action items anew. The focus stays at the item, or goes to the next one that
+// is left.
+const item = form => ["meeting", "at", "text"].map(name => form.elements[name].value).join("\n");
+function showItems(form, old, fresh) {
   const forms = $$("form.tick", old), tops = new Map(forms.slice(forms.indexOf(form)).map(f => [item(f), f.getBoundingClientRect().top]));
   const open = $$("details", old).map(d => d.open);
   old.replaceChildren(...fresh.childNodes);
@@ -142,7 +184,29 @@ addEventListener("submit", async e => {
     scrollBy({ top: next.getBoundingClientRect().top - top, behavior: "instant" });
     break;
   }
-});
+}
+
+// showNotes shows notes anew, but for those that are being written. The focus goes to the new
+// or changed one.
+const isWritten = form => form.elements.text.value !== form.elements.text.defaultValue;
+function showNotes(form, old, fresh, page) {
+  const number = f => f.elements.note?.value;
+  const drafts = $$("form.note", old).filter(f => f !== form && isWritten(f)), had = new Set($$("li[id]", old).map(l => l.id));
+  old.replaceChildren(...fresh.childNodes);
+  for (const draft of drafts) {
+    const place = $$("form.note", old).find(f => number(f) === number(draft));
+    if (!place) continue;
+    place.closest("details").open = true;
+    place.replaceWith(draft);
+  }
+  $("nav.parts")?.replaceChildren(...$("nav.parts", page)?.childNodes ?? []);
+  const shown = $$("li[id]", old).find(l => !had.has(l.id)) ?? (number(form) && $(`#note${number(form)}`, old)) ?? $(".addnote", old);
+  $("summary", shown).focus({ preventScroll: true });
+  shown.scrollIntoView({ block: "nearest" });
+}
+
+// A note that is being written is not left by mistake.
+addEventListener("beforeunload", e => { if ($$("form.note").some(f => isWritten(f) && !sent.has(f))) e.preventDefault(); });
 
 // refresh brings one part of the page up to date from the page itself. It fails where the
 // page is not answered.

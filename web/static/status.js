@@ -1,7 +1,7 @@
 // The status as it changes. The page is whole without this file.
 import { $, $$, base, patience, readPage } from "./app.js";
 
-// parts replaces the parts of the page that have changed, except the one in which the
+// refreshParts replaces the parts of the page that have changed, except the one in which the
 // reader is.
 async function refreshParts() {
   const page = await readPage(location.pathname);
@@ -52,8 +52,10 @@ function listen() {
     away.replaceChildren();
     showBudget(status);
     const rest = JSON.stringify(status, (key, value) => key === "budget" || key === "calls" ? undefined : value);
-    if (known !== undefined && rest !== known) await refreshParts();
-    known = rest;
+    try {
+      if (known !== undefined && rest !== known) await refreshParts();
+      known = rest;
+    } catch { /* the next event tries it again */ }
   });
   for (const kind of ["end", "error"]) source.addEventListener(kind, () => { // the archive stops, and may come back
     source.close();
