@@ -278,7 +278,7 @@ func TestDuckDBReadsTheTables(t *testing.T) {
 		"SELECT count(*) FROM "+from("meetings"),
 		"SELECT m.month, m.title, e.text, p.name, i.description, m.recording_start_time FROM "+from("meetings")+" m JOIN "+from("entries")+" e USING (recording_id) JOIN "+
 			from("people")+" p USING (recording_id) JOIN "+from("action_items")+" i USING (recording_id) WHERE recording_id = 1 AND p.spoke",
-		"SELECT count(*) FROM "+from("entries"))
+		"SELECT count(*) FROM "+from("entries"), documentedQuery(t, dir))
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -289,7 +289,22 @@ func TestDuckDBReadsTheTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("%d\n2026-01|One|It's \"late\" — ½.|Ben|Go|2026-01-05 10:00:00\n%d\n", counts.Meetings, counts.Entries)
-	if got := strings.ReplaceAll(string(out), "+00", ""); got != want {
-		t.Errorf("%s\nnot\n%s", got, want)
+	if got := strings.ReplaceAll(string(out), "+00", ""); !strings.HasPrefix(got, want) || !strings.Contains(got[len(want):], "Ben|") {
+		t.Errorf("%s\nnot\n%s, and the speakers", got, want)
 	}
+}
+
+// documentedQuery returns the query of docs/parquet.md for the tables in a directory.
+func documentedQuery(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/parquet.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, query, found := strings.Cut(string(text), "```sql\n")
+	query, _, ended := strings.Cut(query, "```")
+	if !found || !ended {
+		t.Fatal("docs/parquet.md has no query")
+	}
+	return strings.ReplaceAll(query, "'DIR/", "'"+dir+"/")
 }
