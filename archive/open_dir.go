@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
 )
 
@@ -156,7 +157,7 @@ func LockDir(dir string) (*DirLock, error) {
 	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	ok, err := f.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, fmt.Errorf("lock the data directory: %w", durable.ExplainAccess(dir, err))
 	}
 	if !ok {
 		return nil, &inUseError{dir: dir, pid: lockOwner(path)}

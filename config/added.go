@@ -57,7 +57,7 @@ func readAdded(dir string) (f addedFile, err error) {
 		return f, nil
 	}
 	if err != nil {
-		return f, fmt.Errorf("read the accounts that were added on the page: %w", err)
+		return f, fmt.Errorf("read the accounts that were added on the page: %w", durable.ExplainAccess(dir, err))
 	}
 	if err := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(&f); err != nil {
 		return f, fmt.Errorf("read %s: it is no list of [[accounts]] with name, base_url and api_key; mend it, or delete it and add the account again", path)
