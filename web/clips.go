@@ -102,6 +102,19 @@ func (s *server) clip(w http.ResponseWriter, r *http.Request) error {
 	return s.sendClip(w, r, id, kind, file)
 }
 
+// failClip answers an error as a page where a link led here: as the page of the meeting, to
+// which signing in leads back.
+func (s *server) failClip(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		s.failJSON(w, r, err)
+		return
+	}
+	id := r.PathValue("id")
+	r = r.Clone(r.Context())
+	r.URL.Path = "/meetings/" + id
+	s.failPage(w, r, err)
+}
+
 // cutClip cuts a span out of a meeting's recording of a kind, wherever that lies.
 func (s *server) cutClip(ctx context.Context, id int64, kind archive.MediaKind, from, to time.Duration) (*os.File, error) {
 	recording, m, err := s.openMedia(ctx, id, kind)

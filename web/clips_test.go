@@ -62,6 +62,25 @@ func TestClipsAreTakenAway(t *testing.T) {
 
 // TestClipsOfABucket cuts a clip of a recording in a bucket, and asks for one when the
 // bucket cannot be reached and when it goes away in the middle.
+// TestClipsThatAreRefusedSayWhyOnAPage follows the page's link to a clip that there is not: a
+// reader is answered with a page, and with the way in where the session has ended.
+func TestClipsThatAreRefusedSayWhyOnAPage(t *testing.T) {
+	s := newEntrySite(t, nil)
+	s.apply(meeting(1, "Walrus", "2026-06-10T09:00:00Z", ""))
+	s.signIn("ana@acme.example", false)
+	for _, each := range []struct{ mode, kind string }{{"navigate", "text/html; charset=utf-8"}, {"cors", "application/problem+json"}, {"", "application/problem+json"}} {
+		resp, body := s.do("GET", "/api/v1/meetings/1/media/clip?t=1&end=2", nil, "Sec-Fetch-Mode", each.mode)
+		if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 404 || kind != each.kind || strings.Contains(body, "<h1>") != (each.mode == "navigate") {
+			t.Errorf("mode %q is answered %d with %s", each.mode, resp.StatusCode, kind)
+		}
+	}
+	s.Client = newBrowser(t)
+	resp, _ := s.do("GET", "/api/v1/meetings/1/media/clip?t=1&end=2", nil, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+	if to := resp.Header.Get("Location"); resp.StatusCode != 303 || to != "/login?next=%2Fmeetings%2F1%3Ft%3D1%26end%3D2" {
+		t.Errorf("without a session: %d to %q", resp.StatusCode, to)
+	}
+}
+
 func TestClipsOfABucket(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.Program(t, "ffmpeg")

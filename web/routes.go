@@ -62,7 +62,7 @@ func (s *server) routes() []route {
 		{"GET /api/v1/meetings/{id}/moments", s.data(s.apiMoments)},
 		{"GET /api/v1/meetings/{id}/transcript", s.data(s.apiTranscript)},
 		{"GET /api/v1/meetings/{id}/media", s.data(s.apiMedia)},
-		{"GET /api/v1/meetings/{id}/media/clip", s.stream(s.clip)},
+		{"GET /api/v1/meetings/{id}/media/clip", s.visited(s.clip, s.failClip)},
 		{"GET /api/v1/meetings/{id}/media/{kind}", s.stream(s.media)},
 		{"GET /api/v1/meetings/{id}/outline", s.data(s.apiOutline)},
 		{"GET /api/v1/meetings/{id}/revisions/{revision}/differences", s.data(s.apiDifferences)},
