@@ -137,3 +137,15 @@ func (s *entrySite) move(by time.Duration) {
 	now := s.now.Load().Add(by)
 	s.now.Store(&now)
 }
+
+// TestWhoSeesNothingIsToldWhy signs in an admin and another person who see no meeting.
+func TestWhoSeesNothingIsToldWhy(t *testing.T) {
+	s := newEntrySite(t, nil)
+	s.signIn("first@stranger.example", true)
+	s.wants(200, "GET", "/", nil, "No meetings for you yet", "The archive has ", "shows to first@stranger.example: an admin sees no more", "admin/people\">add it")
+	s.Client = newBrowser(t)
+	s.signIn("second@stranger.example", false)
+	if body := s.wants(200, "GET", "/", nil, "shows to second@stranger.example. Where yours", "ask an admin"); strings.Contains(body, "The archive has") {
+		t.Error("somebody who is no admin learns how many meetings there are")
+	}
+}

@@ -23,6 +23,7 @@ const fewMeetings = 1000
 type homePage struct {
 	frame
 	Counts roster.Counts
+	Others int // the meetings of the archive, for an admin who sees none of them
 	Days   []day
 	News   int // how many meetings arrived or changed since the visitor looked
 	Filter listFilter
@@ -73,6 +74,13 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 	}
 	if p.Counts.Meetings == 0 && s.needsSetup(r.Context()) {
 		return s.seeOther(w, r, "/setup")
+	}
+	if p.Counts.Meetings == 0 && p.Admin {
+		all, err := s.Roster.Count(r.Context(), roster.View{Viewer: archive.Viewer{All: true}})
+		if err != nil {
+			return err
+		}
+		p.Others = all.Meetings
 	}
 	if p.Filter, err = s.listFilter(r, list); err != nil {
 		return err
