@@ -56,6 +56,7 @@ func TestBrowser(t *testing.T) {
 		"keeps what is written":   browserKeepsWhatIsWritten,
 		"closes by escape":        browserClosesByEscape,
 		"is seen in few colours":  browserIsSeenInFewColours,
+		"shows its buttons":       browserShowsItsButtons,
 	})
 }
 

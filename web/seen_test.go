@@ -63,3 +63,24 @@ func browserIsSeenInFewColours(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.EmulateViewport(320, 256)) // 1280 by 1024, four times as large
 	b.WaitFor(`(e => { e.focus(); const r = e.getBoundingClientRect(), d = e.closest(".deck").getBoundingClientRect(); return r.top >= d.top - 1 && r.bottom <= d.bottom + 1; })([...document.querySelectorAll(".controls button")].filter(b => b.checkVisibility()).at(-1))`)
 }
+
+// browserShowsItsButtons walks by the Tab key to the button of the search box, which is seen by
+// that alone: it lies within the box, over nothing that is to be read or pressed.
+func browserShowsItsButtons(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	b := c.Open(t, s.URL)
+	for _, width := range []int64{1280, 390} {
+		for _, page := range []string{"/", "/saved"} {
+			b.Do(chromedp.EmulateViewport(width, 850), chromedp.Navigate(s.URL+page))
+			before := browsertest.Evaluate[float64](b, `document.querySelector("input[name=q]").offsetWidth`)
+			b.Do(chromedp.Focus(chromedp.CSS("input[name=q]")), chromedp.KeyEvent(kb.Tab))
+			if wrong := browsertest.Evaluate[string](b, fmt.Sprintf(`(() => {
+				const button = document.activeElement, box = document.querySelector("input[name=q]"), r = button.getBoundingClientRect(), room = box.getBoundingClientRect();
+				const crosses = e => { const o = e.getBoundingClientRect(); return e.checkVisibility({ visibilityProperty: true }) && o.left < r.right && o.right > r.left; };
+				return [button.type !== "submit" && "another button has the focus", box.offsetWidth !== %v && "the box changes its width", (r.top < room.top || r.bottom > room.bottom || r.right > room.right) && "it stands out of the box",
+					[...button.form.querySelectorAll("kbd, .howto")].some(crosses) && "it covers something"].filter(Boolean).join(", "); })()`, before)); wrong != "" {
+				t.Errorf("%s, %d wide: %s", page, width, wrong)
+			}
+		}
+	}
+}
