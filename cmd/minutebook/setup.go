@@ -257,7 +257,7 @@ func (m *Main) writeSetup(path string, a setupAnswers) (written []string, err er
 	line("base_url", a.baseURL)
 	line("email", a.email)
 	line("api_key_file", key)
-	if err := durable.WriteFile(path, []byte(b.String())); err != nil {
+	if err := durable.Create(path, []byte(b.String())); err != nil {
 		return written, fmt.Errorf("set up: write the configuration: %w", err)
 	}
 	return append(written, path), nil
@@ -273,7 +273,7 @@ func writeKey(dir string, a setupAnswers) (string, error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("set up: %s is there already; move it, or name it with --api-key-file", path)
 	}
-	if err := durable.WriteFile(path, []byte(a.key+"\n")); err != nil {
+	if err := durable.Create(path, []byte(a.key+"\n")); err != nil {
 		return "", fmt.Errorf("set up: write the key: %w", err)
 	}
 	return name, nil

@@ -117,6 +117,35 @@ func TestSetupRefusesNonsense(t *testing.T) {
 	}
 }
 
+// TestTwoSetupsAtOnce runs several setups with the same file at once: one writes it, and none
+// of the others takes it away.
+func TestTwoSetupsAtOnce(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for range 3 {
+		dir := t.TempDir()
+		key, file := filepath.Join(dir, "key"), filepath.Join(dir, "config.toml")
+		if err := os.WriteFile(key, []byte("mbk_key\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan bool)
+		for range 4 {
+			go func() {
+				done <- exec.Command("minutebook", "setup", "--offline", "-c", file, "--base-url", "https://s.example", "--api-key-file", key).Run() == nil
+			}()
+		}
+		written := 0
+		for range 4 {
+			if <-done {
+				written++
+			}
+		}
+		if _, err := os.Stat(file); written != 1 || err != nil {
+			t.Errorf("%d say that they wrote it, %v", written, err)
+		}
+	}
+}
+
 func accountConfig(data, base, key string) string {
 	return fmt.Sprintf("data_dir = %q\n[[accounts]]\nname = \"ada\"\nbase_url = %q\napi_key = %q\n", data, base, key)
 }

@@ -30,6 +30,20 @@ func WriteFile(path string, data []byte) error {
 	})
 }
 
+// Create is WriteFile for a file that is not there yet: where it is, also because another
+// process creates it at this moment, it fails with [fs.ErrExist] and changes nothing. A
+// crash can leave it empty.
+func Create(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", path, err)
+	}
+	if err = errors.Join(f.Close(), WriteFile(path, data)); err != nil {
+		return errors.Join(err, Remove(path))
+	}
+	return nil
+}
+
 // Write is WriteFile for content that fill produces. When fill fails, nothing
 // has changed and its error is returned, wrapped.
 func Write(path string, fill func(io.Writer) error) error {

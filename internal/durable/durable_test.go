@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -78,5 +79,25 @@ func TestMkdirAllRenameRemove(t *testing.T) {
 	}
 	if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("got %v, want the file gone", err)
+	}
+}
+
+// TestCreateReplacesNothing has ten create the same file at once: one does.
+func TestCreateReplacesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	results := make(chan error)
+	for i := range 10 {
+		go func() { results <- Create(path, []byte{byte('0' + i)}) }()
+	}
+	created := 0
+	for range 10 {
+		if err := <-results; err == nil {
+			created++
+		} else if !errors.Is(err, fs.ErrExist) {
+			t.Error(err)
+		}
+	}
+	if raw, err := os.ReadFile(path); created != 1 || len(raw) != 1 || err != nil {
+		t.Errorf("%d created it, it has %q, %v", created, raw, err)
 	}
 }
