@@ -35,6 +35,10 @@ func browserClosesByEscape(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`!!document.querySelector("#suggestions li")`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`window.fetch = async () => { throw new TypeError("away"); }`), chromedp.SendKeys(chromedp.CSS("input[name=q]"), "x"))
 	b.WaitFor(`document.querySelector("#suggestions").hidden`)
+	b.Press(kb.Escape)
+	if left := browsertest.Evaluate[string](b, `document.activeElement.tagName + document.querySelector("input[name=q]").value`); left != "BODYwalrx" {
+		t.Errorf("escape leaves %s", left)
+	}
 }
 
 // browserIsSeenInFewColours looks at a meeting in forced colours, low, and printed.

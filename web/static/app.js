@@ -273,6 +273,7 @@ async function watchIndexing() {
   const wait = patience();
   while ($("[data-live=indexing]")) {
     await pause(2000);
+    if (document.hidden) continue;
     const page = await readPage(`${base}status`).catch(() => null);
     if (!page) {
       await pause(wait.again());

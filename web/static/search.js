@@ -128,8 +128,8 @@ class Box {
         e.preventDefault();
         return this.choose(this.active);
       case "Escape":
+        e.preventDefault(); // which would delete the words
         if (this.list.hidden) return;
-        e.preventDefault();
         e.stopPropagation();
         this.mark(-1);
         return this.close();
