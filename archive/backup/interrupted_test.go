@@ -15,6 +15,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/generation"
+	"minutebook/internal/durable"
 )
 
 func TestEveryDamageOfABackupIsNamedAndRefused(t *testing.T) {
@@ -68,7 +69,10 @@ func TestInterruptedRestoreIsNoArchiveAndGoesOn(t *testing.T) {
 	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
 	archivetest.Attach(t, a, 1, "moving pictures")
 	r := backUp(t, a, dest, Options{})
-	dir := filepath.Join(t.TempDir(), "back")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, durable.TempPrefix+"1"), nil, 0o600); err != nil { // of a kill at the first write
+		t.Fatal(err)
+	}
 	for stop := 1; stop < len(r.Manifest.Files); stop++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := Restore(ctx, RestoreOptions{From: dest, Dir: dir, Progress: func(done, _ int) {

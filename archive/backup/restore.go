@@ -173,14 +173,15 @@ func (r *restore) clear() error {
 	return nil
 }
 
-// refuseFull fails for a directory that holds anything.
+// refuseFull fails for a directory that holds anything but what a file system has by
+// itself, and a restore that was killed at its first write.
 func (r *restore) refuseFull() error {
 	entries, err := os.ReadDir(r.Dir)
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", r.Dir, err)
 	}
 	for _, e := range entries {
-		if e.Name() != "lost+found" {
+		if e.Name() != "lost+found" && !strings.HasPrefix(e.Name(), durable.TempPrefix) {
 			return fmt.Errorf("%s is not empty: it holds %s; restore into a new directory", r.Dir, e.Name())
 		}
 	}
