@@ -51,7 +51,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	}
 	for _, c := range s.Notify {
 		if c.Error != "" {
-			fmt.Fprintf(&b, "messages: %s fails since %s, %d wait: %s\n", c.Name, formatTime(c.Since), c.Waiting, c.Error)
+			fmt.Fprintf(&b, "messages: %s fails since %s, %s: %s\n", c.Name, formatTime(c.Since), phrase.Count(c.Waiting, "message waits", "messages wait"), c.Error)
 		}
 	}
 	for _, trouble := range s.Problems {
