@@ -57,6 +57,7 @@ func TestBrowser(t *testing.T) {
 		"closes by escape":        browserClosesByEscape,
 		"is seen in few colours":  browserIsSeenInFewColours,
 		"shows its buttons":       browserShowsItsButtons,
+		"reads around the talk":   browserReadsAroundTheTalk,
 	})
 }
 
