@@ -12,7 +12,7 @@ import (
 )
 
 // browserReadsAroundTheTalk opens addresses of a second, goes from questions to the talk, reads
-// what a version changed, merges people and parts them again, and walks to action items, days
+// the changes of a version, merges people and parts them again, and walks to action items, days
 // and a feed.
 func browserReadsAroundTheTalk(t *testing.T, c *browsertest.Chromium) {
 	const start = "2026-06-01T10:00:00Z"

@@ -173,7 +173,7 @@ func (r *restore) clear() error {
 	return nil
 }
 
-// refuseFull fails for a directory that holds anything but what a file system has by
+// refuseFull fails for a directory that holds anything but the files that a file system has by
 // itself, and a restore that was killed at its first write.
 func (r *restore) refuseFull() error {
 	entries, err := os.ReadDir(r.Dir)

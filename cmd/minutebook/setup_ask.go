@@ -122,7 +122,7 @@ func (m *Main) ask(ctx context.Context, question, proposal string) (string, erro
 	return line, nil
 }
 
-// askSecret asks without showing the answer. The terminal shows what is typed again when
+// askSecret asks without showing the answer. The terminal shows typed letters again when
 // it returns, after Ctrl-C too.
 func (m *Main) askSecret(ctx context.Context, question string) (string, error) {
 	file := m.terminal()

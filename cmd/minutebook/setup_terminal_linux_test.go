@@ -38,7 +38,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// dialog is a setup on a terminal of its own, and what the terminal showed.
+// dialog is a setup on a terminal of its own, and the text that the terminal showed.
 type dialog struct {
 	t             *testing.T
 	master, slave *os.File
@@ -127,8 +127,8 @@ func TestSetupAsksAgain(t *testing.T) {
 }
 
 // TestSetupEndsAtOnce presses Ctrl-C and Ctrl-D at questions, at the one whose answer is
-// not shown too: the command ends, nothing is written, and the terminal shows what is
-// typed again.
+// not shown too: the command ends, nothing is written, and the terminal shows letters
+// again.
 func TestSetupEndsAtOnce(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

@@ -45,7 +45,7 @@ func (f *checkedFlag) String() string {
 	return ""
 }
 
-// refuse says what the flag takes, and which word may be meant by a wrong one.
+// refuse names the values that the flag takes, and the word that may be meant by a wrong one.
 func (f *checkedFlag) refuse(name, wrong string) error {
 	if f.secret {
 		return fmt.Errorf("--%s takes %s", name, f.takes)
@@ -58,7 +58,7 @@ func (f *checkedFlag) refuse(name, wrong string) error {
 	return fmt.Errorf("--%s takes %s, not %q", name, f.takes, wrong)
 }
 
-// checkFlag lets a flag take only what check takes.
+// checkFlag lets a flag take only values that check takes.
 func checkFlag(f *pflag.FlagSet, name, takes string, check func(string) error) *checkedFlag {
 	flag := f.Lookup(name)
 	checked := &checkedFlag{Value: flag.Value, takes: takes, check: check}
@@ -90,7 +90,7 @@ func checkRecipients(f *pflag.FlagSet) {
 	}).secret = true
 }
 
-// checkFaults lets --faults take only what a sandbox understands.
+// checkFaults lets --faults take only faults that a sandbox understands.
 func checkFaults(f *pflag.FlagSet) {
 	checkFlag(f, "faults", "name=rate, between commas, as docs/service.md lists them", func(text string) error {
 		_, err := fault.Parse(text)
