@@ -37,8 +37,9 @@ func scanNote(rows *sql.Rows, n *Note) error {
 // person's own.
 const readableTerm = `(n.private = 0 OR n.person = ?)`
 
-// Add adds a note of n.Person to a meeting and returns it with its id and times. A note that
-// is there already, such as one whose author saw no answer, is not added again. It fails with ErrText, and with [archive.ErrNotFound] or [archive.ErrForgotten] when the
+// Add adds a note of n.Person to a meeting and returns it with its id and times. A note
+// that is there already, such as one whose author saw no answer, is not added again. It
+// fails with ErrText, and with [archive.ErrNotFound] or [archive.ErrForgotten] when the
 // archive does not have the meeting.
 func (d *DB) Add(ctx context.Context, n Note) (Note, error) {
 	var err error
