@@ -33,15 +33,35 @@ func readWhole(path string, most int64) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// errNoFile refuses a folder, a pipe or a device in the place of a file.
-var errNoFile = errors.New("it is no file")
+var (
+	// errNoFile refuses a folder, a pipe or a device in the place of a file.
+	errNoFile = errors.New("it is no file")
+	// errLink refuses a symbolic link, which could lead out of the folder, or in circles.
+	errLink = errors.New("it is a link, and links are not followed")
+)
+
+// refuseKind says why an entry of a folder that is neither a file nor a folder is passed
+// over. It is silent about those that nobody expects to be read.
+func refuseKind(path string, kind fs.FileMode) error {
+	err := errNoFile
+	if kind&fs.ModeSymlink != 0 {
+		err = errLink
+		if target, failed := os.Stat(path); failed != nil || target.IsDir() {
+			return err // there may be meetings behind it
+		}
+	}
+	if isTranscriptName(path) || isRecordingName(path) || extension(path) == ".toml" {
+		return err
+	}
+	return nil
+}
 
 // openFile opens a file and returns its size. A pipe in its place, whose opening would
 // wait for a writer, and a symbolic link, which could lead out of the folder, are refused.
 func openFile(path string) (*os.File, int64, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ELOOP) {
-		err = errNoFile
+		err = errLink
 	}
 	if err != nil {
 		return nil, 0, err

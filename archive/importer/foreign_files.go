@@ -38,6 +38,10 @@ func isRecordingName(path string) bool {
 	return isAudioName(path) || slices.Contains(videoNames, extension(path))
 }
 
+func isTranscriptName(path string) bool {
+	return slices.Contains(captions.Extensions(), extension(path))
+}
+
 func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
 func stem(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
@@ -198,6 +202,10 @@ func (l *lister) filesByFolder(root string) (folders map[string][]string, wrong 
 			}
 			l.files[path] = f
 			folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], path)
+		default:
+			if err := refuseKind(path, d.Type()); err != nil {
+				wrong = append(wrong, unreadable(path, err))
+			}
 		}
 		return nil
 	})
@@ -285,7 +293,7 @@ var date = regexp.MustCompile(`(GMT)?((?:19|20)\d\d)-?(\d\d)-?(\d\d)(?:[-_T ]+(\
 // zero when it says none.
 func guessByName(name string, zone *time.Location) (title string, at time.Time) {
 	title = name
-	for ext := extension(title); slices.Contains(captions.Extensions(), ext) || ext == ".transcript"; ext = extension(title) {
+	for ext := extension(title); isTranscriptName(title) || ext == ".transcript"; ext = extension(title) {
 		title = stem(title)
 	}
 	if found := date.FindStringSubmatchIndex(title); found != nil {

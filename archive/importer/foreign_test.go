@@ -193,7 +193,7 @@ func TestWrongFilesAreNamedAndTheRestIsTaken(t *testing.T) {
 	slices.Sort(got)
 	want := []string{`a.vtt: line 4: here should be`, `b.toml: line 1: unknown setting "titel"`, `c.toml: line 2: a text stands in quotes`, `d.toml: start: "tomorrow" is no time`,
 		`e.toml: visible_to: "Ben" is neither`, `f.toml: people: "a@b@c" is neither`, `g: there is a meeting.toml and no transcript`, `h: there are one.vtt and two.vtt`,
-		`i: meeting.toml: transcript: there is no such file`, `k.toml: end: 2026-03-01 is before start`, `l.toml: action_items[0].at: "x" is no time`, `m.toml: line 1: title: takes a text in quotes, not an integer`,
+		`i: meeting.toml: transcript: there is no such file`, `k.toml: end: 2026-03-01T00:00:00Z is before start`, `l.toml: action_items[0].at: "x" is no time`, `m.toml: line 1: title: takes a text in quotes, not an integer`,
 		`n.toml: recording = "talk.mp4" counts only in a meeting.toml`, `o.toml: transcript = "j.vtt" counts only in a meeting.toml`, `p.toml: it is longer than 1 MiB`,
 		`q.toml: start: takes a date and time such as`}
 	if len(got) != len(want) {

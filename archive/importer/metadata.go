@@ -156,7 +156,7 @@ func (m *Metadata) fill(meeting *api.Meeting, zone *time.Location) error {
 		return fmt.Errorf("end: %w", err)
 	}
 	if !start.IsZero() && !end.IsZero() && end.Before(start) {
-		return fmt.Errorf("end: %v is before start", m.End)
+		return fmt.Errorf("end: %s is before start", end.Format(time.RFC3339))
 	}
 	meeting.RecordingStartTime, meeting.RecordingEndTime = stampOf(start), stampOf(end)
 	meeting.Title, meeting.TranscriptLanguage, meeting.URL = strings.TrimSpace(m.Title), m.Language, m.URL

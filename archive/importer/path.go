@@ -126,8 +126,14 @@ func listFiles(path string, info fs.FileInfo, result *Result) (files []string, o
 	if others, result.Wrong, err = new(lister).list(path); err != nil {
 		return nil, nil, err
 	}
-	if files, err = listJSON(path); err != nil {
+	files, wrong, err := listJSON(path)
+	if err != nil {
 		return nil, nil, err
+	}
+	for _, w := range wrong {
+		if !slices.ContainsFunc(result.Wrong, func(known Wrong) bool { return known.File == w.File }) {
+			result.Wrong = append(result.Wrong, w)
+		}
 	}
 	files = slices.DeleteFunc(files, func(file string) bool {
 		return slices.ContainsFunc(result.Wrong, func(w Wrong) bool { return w.File == file })
@@ -160,8 +166,8 @@ func listFile(path string, info fs.FileInfo) ([]string, []foreign, error) {
 }
 
 // listJSON returns the files of a directory that have meetings as JSON, notes last: their
-// meetings have to be there.
-func listJSON(path string) (files []string, err error) {
+// meetings have to be there. Links and pipes in the place of such files are wrong.
+func listJSON(path string) (files []string, wrong []Wrong, err error) {
 	isExport := false
 	if _, err := os.Stat(filepath.Join(path, exportLedger)); err == nil {
 		isExport = true
@@ -184,7 +190,15 @@ func listJSON(path string) (files []string, err error) {
 		}
 		switch filepath.Ext(name) {
 		case ".json", ".ndjson", ".jsonl":
-			if hidden || !d.Type().IsRegular() {
+			if hidden {
+				return nil
+			}
+			if !d.Type().IsRegular() {
+				err := errNoFile
+				if d.Type()&fs.ModeSymlink != 0 {
+					err = errLink
+				}
+				wrong = append(wrong, unreadable(p, err))
 				return nil
 			}
 			if is, _ := isTranscript(p); isExport || !is {
@@ -202,7 +216,7 @@ func listJSON(path string) (files []string, err error) {
 		}
 		return 0
 	})
-	return files, err
+	return files, wrong, err
 }
 
 // readFile imports one file, or a pipe. It fails with a [Wrong] for one that it cannot open

@@ -336,7 +336,7 @@ func (im *run) isSameTalk(ctx context.Context, id int64, m foreignMeeting) (bool
 		}
 		before.WriteString(e.Text + " ")
 	}
-	// The last utterance of a file that is written goes on with the next words.
-	goesOn := len(entries) > 0 && strings.HasPrefix(now.String(), before.String())
+	// The last utterance of a file that is written goes on, in the middle of a word even.
+	goesOn := len(entries) > 0 && strings.HasPrefix(now.String(), strings.TrimSpace(before.String()))
 	return goesOn || common > 0 && 2*common >= min(len(entries), len(said)), nil
 }
