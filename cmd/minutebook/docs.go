@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 // docsCmd writes the reference of the commands, for packages and docs/cli.md.
@@ -30,12 +31,24 @@ func (m *Main) docsCmd() *cobra.Command {
 			if err := os.MkdirAll(man, 0o755); err != nil {
 				return fmt.Errorf("make the folder of the man pages: %w", err)
 			}
+			keepAngles(root)
 			// Their date is that of SOURCE_DATE_EPOCH, which keeps packages the same byte for byte.
 			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Minutebook", Manual: "Minutebook"}, man)
 		},
 	}
 	cmd.Flags().StringVar(&man, "man", "", "write man pages into this `directory`")
 	return cmd
+}
+
+// keepAngles has man pages show the angle brackets of texts, which are Markdown there: an
+// address between them would be taken for a tag and left out.
+func keepAngles(cmd *cobra.Command) {
+	escape := strings.NewReplacer("<", `\<`, ">", `\>`).Replace
+	cmd.Long, cmd.Example = escape(cmd.Long), escape(cmd.Example)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = escape(f.Usage) })
+	for _, sub := range cmd.Commands() {
+		keepAngles(sub)
+	}
 }
 
 // exitCodes begin the reference.

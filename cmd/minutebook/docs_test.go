@@ -25,4 +25,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	if pages, err := filepath.Glob(filepath.Join(dir, "minutebook-*.1")); err != nil || len(pages) < 20 {
 		t.Errorf("%d man pages, %v", len(pages), err)
 	}
+	if page, err := os.ReadFile(filepath.Join(dir, "minutebook-import.1")); err != nil || !bytes.Contains(page, []byte(`("Name <address>")`)) {
+		t.Errorf("the page of import says of --owner: %s, %v", page, err)
+	}
 }

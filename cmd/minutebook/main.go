@@ -67,7 +67,8 @@ func rawStream(w io.Writer) io.Writer {
 // bold are the sequences by which a hit is shown in bold.
 var bold = regexp.MustCompile("\x1b\\[[01]m")
 
-// withoutControls replaces control characters but for line ends, tabs and the bold of hits.
+// withoutControls replaces control characters but for line ends, tabs and the bold of hits,
+// and those that turn the direction of what follows them.
 func withoutControls(text string) string {
 	var b strings.Builder
 	for {
@@ -82,7 +83,7 @@ func withoutControls(text string) string {
 }
 
 func showControl(r rune) rune {
-	if unicode.IsControl(r) && r != '\n' && r != '\t' {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 		return unicode.ReplacementChar
 	}
 	return r

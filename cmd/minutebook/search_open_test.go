@@ -29,6 +29,9 @@ func TestSearchOpensTheMoment(t *testing.T) {
 		out := run(t, "search", "--links", "title:t", "-c", r.config)
 		return strings.Contains(out, r.url+"/meetings/5"), out
 	})
+	if out := run(t, "__complete", "show", "-c", r.config, "tit"); !strings.HasPrefix(out, "5\t") || !strings.Contains(out, "title") {
+		t.Errorf("completed with %q", out)
+	}
 	cmd := exec.Command("minutebook", "search", "--open", "title:t", "-c", r.config)
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -154,7 +154,7 @@ func (m *Main) completeMeeting(cmd *cobra.Command, args []string, typed string) 
 		return nil, directive
 	}
 	defer daemon.Close()
-	found, err := control.Call[control.SearchResult](ctx, daemon, "search", control.SearchRequest{Query: "title:" + typed + "*", Limit: 20, Moments: 1}, nil)
+	found, err := control.Call[control.SearchResult](ctx, daemon, "search", control.SearchRequest{Query: "in:title " + typed + "*", Limit: 20, Moments: 1}, nil)
 	if err != nil {
 		return nil, directive
 	}
