@@ -33,7 +33,7 @@ func TestPackages(t *testing.T) {
 	t.Run("container", func(t *testing.T) { runImage(t, match(t, first, "*_"+runtime.GOARCH+".tar.gz")) })
 	t.Run("again", func(t *testing.T) {
 		elsewhere, second := filepath.Join(t.TempDir(), "elsewhere"), t.TempDir()
-		command(t, "sh", "-c", `mkdir "$1" && git -C .. ls-files -z | (cd .. && xargs -0 cp --parents -t "$1")`, "sh", elsewhere)
+		command(t, "sh", "-c", `mkdir "$1" && git -C .. ls-files -z | (cd .. && xargs -0 cp --parents -t "$1") && chmod -R go= "$1"`, "sh", elsewhere)
 		dist(t, elsewhere, second)
 		for _, name := range []string{"SHA256SUMS"} {
 			a, errA := os.ReadFile(filepath.Join(first, name))
@@ -96,7 +96,7 @@ func installDebian(t *testing.T, deb string) {
 		t.Errorf("the user was not made: %s, %v", passwd, err)
 	}
 	for _, name := range []string{"usr/lib/systemd/system/minutebook.service", "usr/share/man/man1/minutebook.1.gz", "usr/share/doc/minutebook/copyright",
-		"usr/share/bash-completion/completions/minutebook", "usr/share/doc/minutebook/licenses/github.com/mattn/go-sqlite3/LICENSE"} {
+		"usr/share/bash-completion/completions/minutebook", "usr/share/doc/minutebook/licenses/github.com/mattn/go-sqlite3/LICENSE", "usr/share/doc/minutebook/licenses/std/LICENSE"} {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			t.Error(err)
 		}
@@ -110,12 +110,14 @@ func installDebian(t *testing.T, deb string) {
 		t.Errorf("the page: %.300s", page)
 	}
 	stop()
-	command(t, "dpkg", append(dpkg, "-r", "minutebook")...)
-	if _, err := os.Stat(filepath.Join(root, "usr/bin/minutebook")); err == nil {
-		t.Error("the program is still there")
-	}
-	if _, err := os.Stat(filepath.Join(root, "var/lib/minutebook/archive.db")); err != nil {
-		t.Errorf("removing the package removed the archive: %v", err)
+	for _, remove := range []string{"-r", "-P"} {
+		command(t, "dpkg", append(dpkg, remove, "minutebook")...)
+		if _, err := os.Stat(filepath.Join(root, "usr/bin/minutebook")); err == nil {
+			t.Errorf("dpkg %s: the program is still there", remove)
+		}
+		if _, err := os.Stat(filepath.Join(root, "var/lib/minutebook/archive.db")); err != nil {
+			t.Errorf("dpkg %s removed the archive: %v", remove, err)
+		}
 	}
 }
 

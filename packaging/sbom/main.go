@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strings"
 )
 
@@ -51,6 +50,12 @@ func run(program, version, licenses string) error {
 	b := bom{Format: "CycloneDX", Spec: "1.6", Version: 1}
 	b.Metadata.Component = component{Type: "application", Ref: "minutebook", Name: "minutebook", Version: version}
 	b.Components = []component{{Type: "library", Ref: "std", Name: "std", Version: info.GoVersion, Purl: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}}
+	if licenses != "" {
+		// The program has parts of Go's library, whose licence asks for its text.
+		if err := copyLicenses(filepath.Join(licenses, "std"), "env", "GOROOT"); err != nil {
+			return fmt.Errorf("copy the licence of Go: %w", err)
+		}
+	}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
@@ -58,7 +63,7 @@ func run(program, version, licenses string) error {
 		purl := "pkg:golang/" + m.Path + "@" + m.Version
 		b.Components = append(b.Components, component{Type: "library", Ref: purl, Name: m.Path, Version: m.Version, Purl: purl})
 		if licenses != "" {
-			if err := copyLicenses(m, filepath.Join(licenses, filepath.FromSlash(m.Path))); err != nil {
+			if err := copyLicenses(filepath.Join(licenses, filepath.FromSlash(m.Path)), "list", "-m", "-f", "{{.Dir}}", m.Path); err != nil {
 				return fmt.Errorf("copy the licence of %s: %w", m.Path, err)
 			}
 		}
@@ -71,9 +76,10 @@ func run(program, version, licenses string) error {
 // licenseName is the name of a file that has to be passed on with a module.
 var licenseName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)([.-].*)?$`)
 
-// copyLicenses copies the licences of a module, which has at least one.
-func copyLicenses(m *debug.Module, dir string) error {
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", m.Path).Output()
+// copyLicenses copies the licences of a module, which has at least one. Its folder is what
+// the go command answers.
+func copyLicenses(dir string, args ...string) error {
+	root, err := exec.Command("go", args...).Output()
 	if err != nil {
 		return fmt.Errorf("find it: %w", err)
 	}
