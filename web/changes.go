@@ -76,7 +76,8 @@ type changesJSON struct {
 
 // apiChanges answers as soon as something that the visitor sees has changed after
 // ?from=, or after [changeWait] without such a change. With ?recording_id= the changes of
-// this meeting alone count. A position that an earlier process named counts as changed.
+// this meeting alone count, and it fails like the meeting's page once the visitor does not
+// see the meeting. A position that an earlier process named counts as changed.
 func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 	at, ok, err := s.places.position(r.URL.Query().Get("from"))
 	if err != nil {
@@ -87,6 +88,9 @@ func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 		if only, err = strconv.ParseInt(id, 10, 64); err != nil || only <= 0 {
 			return &failure{http.StatusBadRequest, "recording_id is the number of a meeting"}
 		}
+	}
+	if err := s.checkSeen(r.Context(), only); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), changeWait)
 	defer cancel()
@@ -106,6 +110,16 @@ func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// checkSeen fails like [server.visibleRow] for a meeting that the visitor does not see; 0
+// stands for none.
+func (s *server) checkSeen(ctx context.Context, only int64) error {
+	if only == 0 {
+		return nil
+	}
+	_, err := s.visibleRow(ctx, only)
+	return err
+}
+
 // waitVisible waits for a change that the visitor sees and returns the position up to
 // which it looked; only names the one meeting whose changes count, 0 all. It ends with ctx,
 // without an error.
@@ -121,6 +135,9 @@ func (s *server) waitVisible(ctx context.Context, at archive.Position, only int6
 			return at, false, err
 		}
 		next, seen, err := s.seesChange(ctx, at, rights, only)
+		if ctx.Err() != nil {
+			return at, false, nil
+		}
 		if err != nil || seen {
 			return next, seen, err
 		}
@@ -133,9 +150,13 @@ const changesRead = 500
 
 // seesChange looks at the changes after a position: whether one of them is of a meeting
 // that the visitor sees, and the only one that counts unless that is 0, or has changed the
-// visitor's rights. It returns the position up to which it looked.
+// visitor's rights. It returns the position up to which it looked, and fails when the visitor
+// does not see the only one that counts.
 func (s *server) seesChange(ctx context.Context, at archive.Position, rights []string, only int64) (archive.Position, bool, error) {
 	viewer := viewerOf(ctx)
+	if err := s.checkSeen(ctx, only); err != nil {
+		return at, false, err
+	}
 	head, err := s.Archive.Head(ctx)
 	if err != nil || viewer.All && only == 0 {
 		return head, err == nil, err

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"minutebook/api"
@@ -75,6 +76,39 @@ func TestAMeetingsPageHearsOfItsMeetingAlone(t *testing.T) {
 		}
 	}
 	s.shows(400, "/api/v1/changes?recording_id=x&from="+s.position("/meetings/2"))
+}
+
+// TestAMeetingsPageHearsThatItIsGone asks for changes as the page of a meeting does whose
+// reader loses it: as by anybody who never saw it.
+func TestAMeetingsPageHearsThatItIsGone(t *testing.T) {
+	const bo = "bo@x.example"
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""))
+	share := func(id int64, who map[string]archive.ShareLevel) {
+		t.Helper()
+		if err := s.archive.SetShares(t.Context(), id, who); err != nil {
+			t.Fatal(err)
+		}
+	}
+	share(1, map[string]archive.ShareLevel{archive.UserPrincipal(bo): archive.ShareLimited})
+	person := context.WithValue(t.Context(), visitorKey{}, Visitor{Viewer: archive.ViewerWith(bo)})
+	before, err := s.archive.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	share(1, nil)
+	if _, seen, err := s.server.seesChange(person, before, nil, 1); seen || !errors.Is(err, archive.ErrNotFound) {
+		t.Errorf("one who waits: %t, %v", seen, err)
+	}
+	from := s.server.places.name(before)
+	hidden, hiddenBody := s.get("/api/v1/changes?recording_id=1&from="+from, "Test-Person", bo)
+	absent, absentBody := s.get("/api/v1/changes?recording_id=7&from="+from, "Test-Person", bo)
+	if hidden.StatusCode != 404 || absent.StatusCode != 404 || hiddenBody != absentBody {
+		t.Errorf("hidden: %s %s\nabsent: %s %s", hidden.Status, hiddenBody, absent.Status, absentBody)
+	}
+	if _, err := s.archive.Forget(t.Context(), 2, "asked to"); err != nil {
+		t.Fatal(err)
+	}
+	s.shows(410, "/api/v1/changes?recording_id=2&from="+from, "forgotten on purpose")
 }
 
 // later takes meetings into the archive as a read of the next day shows them.

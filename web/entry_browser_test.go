@@ -22,6 +22,7 @@ func TestBrowserEntry(t *testing.T) {
 	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
 		"password and passkey": browserSignsIn,
 		"outlives the session": browserOutlivesTheSession,
+		"end of rights":        browserShowsTheEndOfRights,
 		"passkey alone":        browserIsInvitedByPasskey,
 		"provider":             browserSignsInAtAProvider,
 		"axe":                  browserAxeFindsNothingInside,

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
+	"minutebook/archive"
 	"minutebook/internal/browsertest"
 	"minutebook/web/access"
 )
@@ -35,18 +36,7 @@ func browserOutlivesTheSession(t *testing.T, c *browsertest.Chromium) {
 	ana := s.signIn("ana@acme.example", false)
 	b := c.Open(t, s.URL)
 	b.Allow("401")
-	home, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	useSession := func() {
-		for _, cookie := range s.Jar.Cookies(home) {
-			if _, err := chromedp.Call(b.Context, network.SetCookie, network.SetCookieParams{Name: cookie.Name, Value: cookie.Value, URL: s.URL}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	useSession()
+	s.giveSession(b)
 	b.Do(chromedp.Navigate(s.URL + "/actions"))
 	if _, err := s.people.EndSessions(t.Context(), access.ActorCommand, ana.ID); err != nil {
 		t.Fatal(err)
@@ -55,9 +45,52 @@ func browserOutlivesTheSession(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".tick button").click()`))
 	b.WaitFor(`location.pathname === "/actions/tick" && document.querySelector("main").textContent.includes("load this page again")`)
 	s.wants(303, "POST", "/login", url.Values{"address": {"ana@acme.example"}, "password": {goodPassword}}, "/")
-	useSession() // as another window would
+	s.giveSession(b) // as another window would
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.reload()`))
 	b.WaitFor(`location.pathname === "/actions" && document.querySelectorAll(".tick button").length === 0`)
+}
+
+// browserShowsTheEndOfRights holds the page of a meeting open while its reader loses it, and
+// another one while the session ends.
+func browserShowsTheEndOfRights(t *testing.T, c *browsertest.Chromium) {
+	s := newEntrySite(t, nil)
+	s.apply(meeting(9000, "Walrus", "2026-06-10T09:00:00Z", ""))
+	bob := s.signIn("bob@acme.example", false)
+	share := func(who map[string]archive.ShareLevel) {
+		t.Helper()
+		if err := s.archive.SetShares(t.Context(), 9000, who); err != nil {
+			t.Fatal(err)
+		}
+	}
+	share(map[string]archive.ShareLevel{archive.UserPrincipal("bob@acme.example"): archive.ShareLimited})
+	b := c.Open(t, s.URL)
+	b.Allow("404", "401")
+	s.giveSession(b)
+	b.Do(chromedp.Navigate(s.URL + "/meetings/9000"))
+	b.WaitFor(`document.querySelector("h1").textContent === "Walrus"`)
+	share(nil)
+	b.WaitFor(`document.querySelector("main")?.textContent.includes("not shared with you any more") && !document.body.textContent.includes("Walrus")`)
+	b.Do(chromedp.Navigate(s.URL + "/"))
+	b.WaitFor(`!!document.querySelector("[data-live]")`)
+	if _, err := s.people.EndSessions(t.Context(), access.ActorCommand, bob.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.apply(meeting(9001, "Seal", "2026-06-10T10:00:00Z", `"recorded_by":{"name":"Bob","email":"bob@acme.example"}`))
+	b.WaitFor(`location.pathname === "/login"`)
+}
+
+// giveSession gives the browser the session of the client.
+func (s *entrySite) giveSession(b *browsertest.Browser) {
+	s.t.Helper()
+	home, err := url.Parse(s.URL)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, cookie := range s.Jar.Cookies(home) {
+		if _, err := chromedp.Call(b.Context, network.SetCookie, network.SetCookieParams{Name: cookie.Name, Value: cookie.Value, URL: s.URL}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }
 
 // TestStaleForms sends forms of a window that does not know what another window did.

@@ -233,6 +233,9 @@ async function refresh(name) {
   if (sum && newSum) sum.replaceChildren(...newSum.childNodes);
 }
 
+// isOver reports whether an answer says that the right to see something has ended.
+const isOver = ({ status }) => [401, 403, 404, 410].includes(status);
+
 // live waits for changes, while the page is seen: over HTTP/1.1 a browser has six connections
 // to a host for all its windows.
 async function live(part) {
@@ -249,6 +252,7 @@ async function live(part) {
         continue;
       }
       const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`, { signal: seen.signal });
+      if (isOver(answer) && isOver(await fetch(location.href))) return void location.reload(); // it says so
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
       if (away) meeting.regain?.();
