@@ -212,14 +212,14 @@ func (m *Metadata) fillActionItems(meeting *api.Meeting) error {
 		if err != nil {
 			return fmt.Errorf("action_items[%d].assignee: %w", i, err)
 		}
-		if item.At == "" {
-			item.At = "00:00:00"
+		made := api.ActionItem{Description: item.Text, UserGenerated: true, Completed: item.Done}
+		if item.At != "" { // else nobody knows when it was agreed
+			at, err := api.ParseOffset(item.At)
+			if err != nil {
+				return fmt.Errorf("action_items[%d].at: %q is no time such as 00:10:00", i, item.At)
+			}
+			made.RecordingTimestamp = api.FormatOffset(at)
 		}
-		at, err := api.ParseOffset(item.At)
-		if err != nil {
-			return fmt.Errorf("action_items[%d].at: %q is no time such as 00:10:00", i, item.At)
-		}
-		made := api.ActionItem{Description: item.Text, UserGenerated: true, Completed: item.Done, RecordingTimestamp: api.FormatOffset(at)}
 		if p != (person{}) {
 			made.Assignee = api.Some(api.Assignee{Name: optional(p.name), Email: optional(p.email)})
 		}
