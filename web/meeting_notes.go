@@ -84,10 +84,7 @@ func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
 		if note.Private == private && asSent(note.Text) == asSent(strings.TrimSpace(form.Get("text"))) {
 			break // it was sent before
 		}
-		if seen := form.Get("seen"); seen != "" && seen != noteState(note) {
-			return &failure{http.StatusConflict, "The note was changed in another window meanwhile. There it says: “" + note.Text + "”"}
-		}
-		err = s.Notes.Change(r.Context(), note.Person, note.ID, form.Get("text"), private)
+		err = s.changeNote(r.Context(), note, form.Get("text"), private, parseNoteState(form.Get("seen")))
 	case "delete":
 		err = s.Notes.Delete(r.Context(), note.Person, note.ID)
 	default:
@@ -99,8 +96,30 @@ func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
 	return s.seeOther(w, r, meetingAddress(id, -1, -1, "")+"#notes")
 }
 
+// changeNote changes an own note that its author has seen as it was at a time; a zero one
+// stands for any.
+func (s *server) changeNote(ctx context.Context, note notes.Note, text string, private bool, seen time.Time) error {
+	err := s.Notes.Change(ctx, note.Person, note.ID, text, private, seen)
+	if !errors.Is(err, notes.ErrChanged) {
+		return toNotesFailure(err)
+	}
+	if note, err = s.Notes.Note(ctx, note.Person, note.ID); err != nil {
+		return toNotesFailure(err)
+	}
+	return &failure{http.StatusConflict, "The note was changed in another window meanwhile. There it says: “" + note.Text + "”"}
+}
+
 // noteState names the state of a note that a form shows.
 func noteState(n notes.Note) string { return strconv.FormatInt(n.ChangedAt.UnixMilli(), 10) }
+
+// parseNoteState returns the time of a noteState, or zero for a form without one.
+func parseNoteState(state string) time.Time {
+	millis, err := strconv.ParseInt(state, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis)
+}
 
 // ownNote returns a note on a meeting that is the visitor's own, by its number.
 func (s *server) ownNote(r *http.Request, id int64, number string) (notes.Note, error) {
@@ -156,9 +175,10 @@ func (s *server) apiNotes(w http.ResponseWriter, r *http.Request) error {
 
 // noteRequest is a new or changed note.
 type noteRequest struct {
-	OffsetSeconds *float64 `json:"offset_seconds"`
-	Text          string   `json:"text"`
-	Private       bool     `json:"private"`
+	OffsetSeconds *float64  `json:"offset_seconds"`
+	Text          string    `json:"text"`
+	Private       bool      `json:"private"`
+	ChangedAt     time.Time `json:"changed_at"` // of a changed note as the program has read it; zero: whatever it is
 }
 
 // apiAddNote adds a note to a meeting.
@@ -193,8 +213,8 @@ func (s *server) apiChangeNote(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &q); err != nil {
 		return err
 	}
-	if err := s.Notes.Change(r.Context(), note.Person, note.ID, q.Text, q.Private); err != nil {
-		return toNotesFailure(err)
+	if err := s.changeNote(r.Context(), note, q.Text, q.Private, q.ChangedAt); err != nil {
+		return err
 	}
 	if note, err = s.Notes.Note(r.Context(), note.Person, note.ID); err != nil {
 		return toNotesFailure(err)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -133,6 +134,32 @@ func TestNotesByTheInterface(t *testing.T) {
 		}
 	}
 	s.shows(200, "/api/v1/meetings/1/notes", `{"notes":[]}`)
+}
+
+// TestProgramsLoseNoChangeOfANote changes a note as two programs do that have read it at the
+// same time, of which one says so.
+func TestProgramsLoseNoChangeOfANote(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
+	const address = "/api/v1/meetings/1/notes"
+	var read, other noteJSON
+	change := func(want int, into *noteJSON, path, body string) {
+		t.Helper()
+		resp, answer := s.submit(address+path, body)
+		if resp.StatusCode != want || want == 200 && json.Unmarshal([]byte(answer), into) != nil || want != 200 && !strings.Contains(answer, "“Second.”") {
+			t.Errorf("%s is answered %s %s", body, resp.Status, answer)
+		}
+	}
+	seen := func(text string) string {
+		return fmt.Sprintf(`{"text":%q,"changed_at":%q}`, text, read.ChangedAt.Format(time.RFC3339Nano))
+	}
+	change(200, &read, "", `{"text":"First."}`)
+	change(200, &other, "/1", seen("Second."))
+	change(409, nil, "/1", seen("Third."))
+	change(200, &other, "/1", seen("Second.")) // sent again
+	read = other
+	change(200, &other, "/1", seen("Third."))
+	change(200, &other, "/1", `{"text":"Whatever it was."}`)
+	s.shows(200, address, "Whatever it was.")
 }
 
 func TestActionItemsAreTickedOffOnTheMeeting(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -19,7 +20,7 @@ import (
 func (d *DB) fill(t *testing.T, meeting int64, word string) {
 	t.Helper()
 	n := d.add(t, ann, meeting, "first "+word+"old", true)
-	check(t, d.Change(t.Context(), ann, n.ID, "about "+word, false))
+	check(t, d.Change(t.Context(), ann, n.ID, "about "+word, false, time.Time{}))
 	check(t, d.Tick(t.Context(), ann, Item{meeting, -1, "ask " + word}))
 	_, err := d.Merge(t.Context(), ann, word, "Ann", "ann@example.com")
 	check(t, err)

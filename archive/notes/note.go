@@ -79,15 +79,32 @@ func (d *DB) insert(ctx context.Context, tx *sql.Tx, n *Note) error {
 }
 
 // Change changes the text of a person's own note and who reads it. It fails with
-// [archive.ErrNotFound] for a note that is not the person's.
-func (d *DB) Change(ctx context.Context, person, id int64, text string, private bool) error {
+// [archive.ErrNotFound] for a note that is not the person's, and with ErrChanged where the
+// note was last changed at another time than seen; a zero seen takes any. A note that says
+// so already is left alone, since its author may have seen no answer.
+func (d *DB) Change(ctx context.Context, person, id int64, text string, private bool, seen time.Time) error {
 	text, err := cleanText(text)
 	if err != nil {
 		return err
 	}
 	return d.write(ctx, "change a note", func(tx *sql.Tx) error {
-		return expectRow(tx.ExecContext(ctx, `UPDATE notes SET text = ?, private = ?, changed_at = ? WHERE id = ? AND person = ?`,
-			text, private, d.now().UnixMilli(), id, person))
+		found, err := sqlite.List(ctx, tx, scanNote, `SELECT `+noteColumns+` FROM notes WHERE id = ? AND person = ?`, id, person)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return archive.ErrNotFound
+		}
+		was := found[0]
+		if was.Text == text && was.Private == private {
+			return nil
+		}
+		if !seen.IsZero() && seen.UnixMilli() != was.ChangedAt.UnixMilli() {
+			return ErrChanged
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE notes SET text = ?, private = ?, changed_at = ? WHERE id = ?`,
+			text, private, max(d.now().UnixMilli(), was.ChangedAt.UnixMilli()+1), id) // each change has a time of its own
+		return err
 	})
 }
 

@@ -115,12 +115,12 @@ func TestPrivateNotesAreTheirAuthors(t *testing.T) {
 	if _, err := d.Note(ctx, bob, private.ID); !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("another's private note: %v", err)
 	}
-	for name, err := range map[string]error{"change": d.Change(ctx, bob, private.ID, "x", false), "delete": d.Delete(ctx, bob, private.ID)} {
+	for name, err := range map[string]error{"change": d.Change(ctx, bob, private.ID, "x", false, time.Time{}), "delete": d.Delete(ctx, bob, private.ID)} {
 		if !errors.Is(err, archive.ErrNotFound) {
 			t.Errorf("%s another's note: %v", name, err)
 		}
 	}
-	check(t, d.Change(ctx, ann, private.ID, " told at last\r\n", false))
+	check(t, d.Change(ctx, ann, private.ID, " told at last\r\n", false, time.Time{}))
 	got, err := d.find(ctx, bob, "last")
 	expect(t, "after the change", texts(t, got, err), "told at last")
 	got, err = d.find(ctx, ann, "secret")
