@@ -100,6 +100,20 @@ func newProxiedSite(t *testing.T, strip bool) *proxiedSite {
 	return p
 }
 
+// TestPeopleWithSlashesBehindAProxy opens the pages of people by the path as nginx sends it
+// when it takes the base path off, without escaped slashes.
+func TestPeopleWithSlashesBehindAProxy(t *testing.T) {
+	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"calendar_invitees":[{"name":"HR/Legal"},{"name":"a//b"},{"name":"/x"},{"name":"y/"},{"name":"u/../v"},{"name":".."}]`))
+	for name, want := range map[string]string{"HR/Legal": "/people/HR/Legal", "a//b": "/people/a%2F%2Fb", "/x": "/people/%2Fx", "y/": "/people/y%2F", "u/../v": "/people/u%2F..%2Fv", "..": "/people/..%20"} {
+		address := personAddress(name)
+		if address != want {
+			t.Errorf("%s is at %s, want %s", name, address, want)
+		}
+		s.shows(200, address, "Walrus")
+	}
+	s.shows(200, "/api/v1/people/HR/Legal", `"name":"HR/Legal"`)
+}
+
 // TestBasePathBehindAProxy follows every link of the page behind a proxy, whether the
 // proxy takes the path off or not.
 func TestBasePathBehindAProxy(t *testing.T) {

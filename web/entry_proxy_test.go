@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"minutebook/api"
@@ -75,6 +76,9 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 		s.Config.Handler.ServeHTTP(w, r)
 		if w.Code != c.want {
 			t.Errorf("%s: %d, want %d", c.name, w.Code, c.want)
+		}
+		if c.name != "an assistant with a name alone" && w.Code == 401 && !strings.Contains(w.Body.String(), "roxy in front names nobody") {
+			t.Errorf("%s is told to sign in: %s", c.name, w.Body)
 		}
 	}
 	people, err := s.people.People(t.Context())

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -54,12 +55,17 @@ func (p personRow) Hours() string {
 	return formatMinutes(p.Time.Round(time.Hour))
 }
 
-// personAddress returns the address of a person's page.
+// personAddress returns the address of a person's page. A slash stands in it as it is where
+// it may: many proxies refuse escaped ones, or send them on as others.
 func personAddress(key string) string {
 	if key == "." || key == ".." { // browsers would go up
 		key += " "
 	}
-	return "/people/" + url.PathEscape(key)
+	address := "/people/" + url.PathEscape(key)
+	if bare := "/people/" + key; path.Clean(bare) == bare {
+		address = strings.ReplaceAll(address, "%2F", "/")
+	}
+	return address
 }
 
 func (s *server) newPersonRow(p roster.Person) personRow {

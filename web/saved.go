@@ -193,7 +193,7 @@ type atomFeed struct {
 	Title   string      `xml:"title"`
 	Updated string      `xml:"updated"`
 	Author  atomAuthor  `xml:"author"`
-	Link    atomLink    `xml:"link"`
+	Links   []atomLink  `xml:"link"`
 	Entries []atomEntry `xml:"entry"`
 }
 
@@ -253,7 +253,7 @@ func (s *server) newFeed(r *http.Request, secret string) (*atomFeed, error) {
 	}
 	sum, at := sha256.Sum256([]byte(secret)), s.publicAddress(r)
 	f := &atomFeed{ID: "urn:minutebook:feed:" + hex.EncodeToString(sum[:16]), Title: saved.Name, Updated: saved.CreatedAt.UTC().Format(time.RFC3339),
-		Author: atomAuthor{"Minutebook"}, Link: atomLink{"alternate", at + resultsAddress(saved.Query)}}
+		Author: atomAuthor{"Minutebook"}, Links: []atomLink{{"alternate", at + resultsAddress(saved.Query)}, {"self", at + "/feeds/" + secret}}}
 	for _, h := range hits {
 		e := atomEntry{Title: meetingTitle(h.Row), Updated: h.Row.Key().Start.UTC().Format(time.RFC3339), Summary: h.Why}
 		e.ID = "urn:minutebook:meeting:" + strconv.FormatInt(h.Row.RecordingID, 10) // under whatever name the page is asked

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,7 +110,7 @@ func TestFeedsKnowTheirMeetings(t *testing.T) {
 	must(t, err)
 	read := func(host string) (f atomFeed) {
 		resp, body := s.get("/feeds/"+secret, "Host", host)
-		if err := xml.Unmarshal([]byte(body), &f); resp.StatusCode != 200 || err != nil || len(f.Entries) != 1 || !strings.HasPrefix(f.Entries[0].Link.Href, "http://"+host+"/meetings/7") {
+		if err := xml.Unmarshal([]byte(body), &f); resp.StatusCode != 200 || err != nil || len(f.Entries) != 1 || !strings.HasPrefix(f.Entries[0].Link.Href, "http://"+host+"/meetings/7") || !slices.Contains(f.Links, atomLink{"self", "http://" + host + "/feeds/" + secret}) {
 			t.Fatalf("the feed at %s: %s, %v, %s", host, resp.Status, err, body)
 		}
 		return f

@@ -88,6 +88,7 @@ func (s *server) prepareEntry() error {
 var (
 	errNobody    = errors.New("nobody is signed in: sign in")
 	errScope     = errors.New("this token has not the scope that this needs: make another one")
+	errUnnamed   = errors.New("the proxy in front names nobody who may enter here: ask an admin of this archive")
 	errForbidden = errors.New("this request did not come through the proxy that signs people in")
 )
 
@@ -162,18 +163,18 @@ func (s *server) identifyToken(r *http.Request, secret string) (Visitor, error) 
 func (s *server) identifyProxied(r *http.Request) (Visitor, error) {
 	names := r.Header.Values(s.Entry.ProxyHeader)
 	if len(names) != 1 || strings.TrimSpace(names[0]) == "" {
-		return Visitor{}, errNobody
+		return Visitor{}, errUnnamed
 	}
 	people, ctx := s.Entry.People, r.Context()
 	person, err := people.Join(ctx, names[0], "")
 	if errors.Is(err, access.ErrAddress) {
-		return Visitor{}, errNobody
+		return Visitor{}, errUnnamed
 	}
 	if err == nil {
 		err = people.CheckIn(ctx, person)
 	}
 	if errors.Is(err, access.ErrOut) {
-		return Visitor{}, errNobody
+		return Visitor{}, errUnnamed
 	}
 	if err != nil {
 		return Visitor{}, err
@@ -196,7 +197,7 @@ func (s *server) isClaimed(ctx context.Context) bool {
 
 // isOfNobody reports whether an error means that a request has no visitor.
 func isOfNobody(err error) bool {
-	return errors.Is(err, errNobody) || errors.Is(err, access.ErrNoSession) || errors.Is(err, access.ErrNoToken)
+	return errors.Is(err, errNobody) || errors.Is(err, errUnnamed) || errors.Is(err, access.ErrNoSession) || errors.Is(err, access.ErrNoToken)
 }
 
 // claimPage says how the first person comes in.
@@ -237,6 +238,8 @@ func toEntryFailure(err error) (*failure, bool) {
 		return &failure{http.StatusForbidden, sentence(err)}, true
 	case errors.Is(err, access.ErrNoToken):
 		return &failure{http.StatusUnauthorized, sentence(access.ErrNoToken)}, true
+	case errors.Is(err, errUnnamed):
+		return &failure{http.StatusUnauthorized, sentence(errUnnamed)}, true
 	case isOfNobody(err):
 		return &failure{http.StatusUnauthorized, sentence(errNobody)}, true
 	}
