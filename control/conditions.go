@@ -15,6 +15,7 @@ import (
 const (
 	silentAfter = 24 * time.Hour
 	fullWithin  = 7 * 24 * time.Hour
+	awayAfter   = time.Hour // a folder of another machine goes and comes
 )
 
 // Conditions returns everything that needs a person at present. since is the start of
@@ -56,6 +57,9 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 	}
 	if n := s.Inbox.Quarantined; n > 0 {
 		add("quarantine", "deliveries are in quarantine", "%s could not be read: see minutebook status.", phrase.Count(n, "delivery", "deliveries"))
+	}
+	if f := s.awayFolder(); f != nil && now.Sub(f.First) > awayAfter {
+		add("import", "the watched folder cannot be read", "%s since %s: %s. Nothing is imported until then.", f.What, f.First.UTC().Format(time.DateTime), f.Reason)
 	}
 	if n := s.Downloads.Lapsed; n > 0 {
 		add("lapsed", "recordings were not fetched in time", "The links to %s expired before the download; they are asked for again.", phrase.Recordings(n))

@@ -20,6 +20,9 @@ func TestConditions(t *testing.T) {
 	upkeep := func(job string, u control.UpkeepState) control.StatusResult {
 		return control.StatusResult{Upkeep: map[string]control.UpkeepState{job: u}}
 	}
+	away := func(since time.Time, what string) control.StatusResult {
+		return control.StatusResult{Status: syncer.Status{Failures: []syncer.FailureStatus{{Account: "import", Class: "import", What: what, First: since}}}}
+	}
 	for name, c := range map[string]struct {
 		state control.StatusResult
 		want  []string
@@ -40,6 +43,9 @@ func TestConditions(t *testing.T) {
 		"backup with doubt": {upkeep(control.UpkeepBackup, control.UpkeepState{Warnings: []string{"?"}}), []string{"upkeep-warning/backup"}},
 		"damage":            {upkeep(control.UpkeepVerify, control.UpkeepState{Damages: map[int]int{3: 1}}), []string{"damage"}},
 		"quarantine":        {control.StatusResult{Status: syncer.Status{Inbox: inbox.Counts{Quarantined: 1}}}, []string{"quarantine"}},
+		"folder away":       {away(hour(-2), "/srv/meetings"), []string{"import"}},
+		"folder just away":  {away(now, "/srv/meetings"), nil},
+		"file refused":      {away(hour(-2), "a.vtt"), nil},
 		"lapsed":            {control.StatusResult{Status: syncer.Status{Downloads: syncer.DownloadStatus{Lapsed: 2}}}, []string{"lapsed"}},
 	} {
 		var keys []string

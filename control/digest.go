@@ -91,9 +91,10 @@ func (d *Digests) Send(ctx context.Context) error {
 			next, err := d.sendTo(ctx, r, last, due, now)
 			if err == nil {
 				last = next
-				states, err = d.noteSent(ctx, states, name, last)
+				states, err = d.noteSent(ctx, states, r, last)
 			} else {
 				d.Failed[name] = now.Add(digestAgain)
+				err = errors.Join(err, d.recordFailure(ctx, r, err))
 			}
 			if err != nil {
 				failures = append(failures, fmt.Errorf("digest for %s: %w", name, err))
@@ -101,16 +102,17 @@ func (d *Digests) Send(ctx context.Context) error {
 		}
 		present[name] = last
 	}
-	return errors.Join(append(failures, d.write(context.WithoutCancel(ctx), states, present))...)
+	return errors.Join(append(failures, d.write(context.WithoutCancel(ctx), states, present), d.Deps.CloseDigestFailures(ctx, d.Readers...))...)
 }
 
 // noteSent stores at once that a reader got a digest, so that a crash before the last
 // reader repeats no more than one. It returns the stored states.
-func (d *Digests) noteSent(ctx context.Context, states map[string]digested, name string, last digested) (map[string]digested, error) {
-	delete(d.Failed, name)
+func (d *Digests) noteSent(ctx context.Context, states map[string]digested, r DigestReader, last digested) (map[string]digested, error) {
+	delete(d.Failed, r.Channel.Name())
 	kept := maps.Clone(states)
-	kept[name] = last
-	return kept, d.write(context.WithoutCancel(ctx), states, kept)
+	kept[r.Channel.Name()] = last
+	ctx = context.WithoutCancel(ctx)
+	return kept, errors.Join(d.write(ctx, states, kept), d.Deps.Archive.ResolveFailure(ctx, "", digestClass, r.readerName()))
 }
 
 func (d *Digests) read(ctx context.Context) (states map[string]digested, err error) {

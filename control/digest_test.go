@@ -84,11 +84,28 @@ func TestDigests(t *testing.T) {
 	if err := send(1, 7, 0); err == nil || !strings.Contains(err.Error(), "person/2") {
 		t.Errorf("a channel that is down: %v", err)
 	}
+	open := func() (what string) {
+		t.Helper()
+		all, err := a.Failures(t.Context(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range all {
+			what += f.Class + " " + f.What + " "
+		}
+		return what
+	}
+	if got := open(); got != "digest bob@example.com " {
+		t.Errorf("open failures: %q", got)
+	}
 	bob.down = false
 	for _, at := range [][3]int{{1, 7, 1}, {1, 7, 16}, {1, 7, 17}, {1, 23, 0}} { // again after a quarter of an hour
 		if err := send(at[0], at[1], at[2]); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if got := open(); got != "" {
+		t.Errorf("open failures after a digest: %q", got)
 	}
 	if len(owner.got) != 1 || len(wall.got) != 1 || len(bob.got) != 1 {
 		t.Fatalf("%d, %d, %d digests", len(owner.got), len(wall.got), len(bob.got))

@@ -129,6 +129,7 @@ func (e *examination) judgeState(s *StatusResult, now time.Time) {
 			e.add("account "+a.Name, SeverityWarning, "see `minutebook status`", "%s tried again", phrase.Count(a.OpenFailures, "call fails and is", "calls fail and are"))
 		}
 	}
+	e.examineImports(s)
 	if s.Downloads.Paused != "" {
 		e.add("recordings", SeverityWarning, "see `minutebook status`", "no recording is fetched: %s", s.Downloads.Paused)
 	}
@@ -139,68 +140,6 @@ func (e *examination) judgeState(s *StatusResult, now time.Time) {
 	e.examineChannels(s)
 	if c := s.Configuration; c != nil && len(c.NeedsRestart) > 0 {
 		e.add("configuration", SeverityWarning, "restart the daemon", "the daemon runs with other values of %s", strings.Join(c.NeedsRestart, ", "))
-	}
-}
-
-// oldBackup is the age from which on a backup is old.
-const oldBackup = 8 * 24 * time.Hour
-
-// examineUpkeep looks at the last backup, its proof and the checks.
-func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
-	b, p, v := s.Upkeep[UpkeepBackup], s.Upkeep[UpkeepProve], s.Upkeep[UpkeepVerify]
-	const again, schedule = "see why, and run `minutebook backup` again", "set [backup] schedule and to, or run `minutebook backup DIR`"
-	switch age := now.Sub(b.Succeeded); {
-	case b.Error != "":
-		e.add("backup", SeverityError, again, "the last one, at %s, failed: %s", b.Began.UTC().Format(time.DateTime), b.Error)
-	case b.Succeeded.IsZero() && b.Next.IsZero():
-		e.add("backup", SeverityWarning, schedule, "none was ever made")
-	case b.Succeeded.IsZero():
-		e.add("backup", SeverityNote, "", "none was made yet; the first one is at %s", b.Next.UTC().Format(time.DateTime))
-	case age > oldBackup:
-		e.add("backup", SeverityWarning, schedule, "the last one is %d days old", int(age.Hours()/24))
-	case len(b.Warnings) > 0:
-		e.add("backup", SeverityWarning, "see docs/backup.md", "%s", strings.Join(b.Warnings, "; "))
-	default:
-		e.add("backup", SeverityOK, "", "the last one is of %s: %s", b.Succeeded.UTC().Format(time.DateTime), b.Result)
-	}
-	switch {
-	case p.Error != "":
-		e.add("proof of the backup", SeverityError, "make another backup, and look at the disk that it is on", "it cannot be restored: %s", p.Error)
-	case !p.Succeeded.IsZero():
-		e.add("proof of the backup", SeverityOK, "", "%s", p.Result)
-	case !b.Succeeded.IsZero():
-		e.add("proof of the backup", SeverityNote, "set [backup] prove, or restore it for a try", "it was never restored")
-	}
-	switch n := v.Damaged(); {
-	case n > 0:
-		e.add("check", SeverityError, "`minutebook verify` lists the damage, `minutebook verify --repair` repairs it", "%s found", phrase.Count(n, "damage was", "damages were"))
-	case v.Error != "":
-		e.add("check", SeverityError, "run `minutebook verify`", "the last one, at %s, failed: %s", v.Began.UTC().Format(time.DateTime), v.Error)
-	case v.Whole.IsZero() && !v.Next.IsZero():
-		e.add("check", SeverityNote, "", "the archive is checked slice by slice, and not yet as a whole; `minutebook verify` does it at once")
-	case v.Whole.IsZero():
-		e.add("check", SeverityNote, "", "the archive was never checked as a whole; with [verify] schedule the daemon does it slice by slice, or run `minutebook verify`")
-	default:
-		e.add("check", SeverityOK, "", "the whole archive was checked by %s, without damage", v.Whole.UTC().Format(time.DateTime))
-	}
-}
-
-// examineChannels looks at the channels on which people are told.
-func (e *examination) examineChannels(s *StatusResult) {
-	failing := 0
-	for _, c := range s.Notify {
-		if c.Error != "" {
-			failing++
-			e.add("messages", SeverityError, "correct the reason, or [notify], and `minutebook reload`: nobody is told by it until then",
-				"%s fails since %s, and %s: %s", c.Name, c.Since.UTC().Format(time.DateTime), phrase.Count(c.Waiting, "message waits", "messages wait"), c.Error)
-		}
-	}
-	switch {
-	case failing > 0 || !s.Running:
-	case len(s.Notify) == 0:
-		e.add("messages", SeverityNote, "set [notify], as docs/notify.md says", "nobody is told when something needs a person")
-	default:
-		e.add("messages", SeverityOK, "", "%s, and none fails", phrase.Count(len(s.Notify), "channel", "channels"))
 	}
 }
 

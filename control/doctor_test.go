@@ -56,6 +56,11 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 	account := func(a syncer.AccountStatus) func(*StatusResult) {
 		return func(s *StatusResult) { a.Name = "ada"; s.Accounts = []syncer.AccountStatus{a} }
 	}
+	failure := func(class, what string) func(*StatusResult) {
+		return func(s *StatusResult) {
+			s.Failures = []syncer.FailureStatus{{Class: class, What: what, Reason: "no"}}
+		}
+	}
 	for name, c := range map[string]struct {
 		change   func(*StatusResult)
 		subject  string
@@ -67,6 +72,9 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 		"rebuilding":         {func(s *StatusResult) { s.Rebuilding, s.RebuildReason = true, "new rules" }, "index", SeverityNote, "new rules", ""},
 		"index behind":       {func(s *StatusResult) { s.Indexed = 1 }, "index", SeverityWarning, "1 of 3", "the index is behind"},
 		"log is read":        {func(s *StatusResult) { s.Forgetting, s.ForgettingLogs = 2, []string{"inbox.db"} }, "forgetting", SeverityWarning, "2 forgotten meetings are not", "a forgotten meeting is not wholly erased yet"},
+		"folder away":        {failure("import", "/srv/meetings"), "import", SeverityError, "/srv/meetings: no", "the watched folder cannot be read"},
+		"files refused":      {failure("import", "a.vtt"), "import", SeverityWarning, "1 file is refused", "files in the watched folder are refused"},
+		"digest fails":       {failure("digest", "ann@acme.example"), "messages", SeverityError, "the digest for ann@acme.example fails", "a channel of messages fails"},
 		"no daemon":          {func(s *StatusResult) { s.Running = false }, "daemon", SeverityWarning, "no daemon", "no daemon is running"},
 		"quarantine":         {func(s *StatusResult) { s.Inbox = inbox.Counts{Quarantined: 1} }, "deliveries", SeverityWarning, "1 delivery is", "a delivery is in quarantine"},
 		"refused account":    {account(syncer.AccountStatus{Suspended: "401"}), "account ada", SeverityError, "401", "the service refuses the account"},

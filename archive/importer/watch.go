@@ -31,8 +31,9 @@ type sighting struct {
 	again   bool // they were so in another one: the mark says nothing about this one
 }
 
-// failureClass is the class of refused files in the ledger of failures.
-const failureClass = "import"
+// FailureClass is the class of refused files, and of a watched folder that is away, in the
+// ledger of failures.
+const FailureClass = "import"
 
 // NewWatcher returns the watcher of a folder. The options are those of its metadata-less
 // meetings.
@@ -58,7 +59,7 @@ func (w *Watcher) Look(ctx context.Context) (Result, error) {
 	}
 	others, wrong, err := w.lister.list(w.dir)
 	if err != nil {
-		return all, fmt.Errorf("look into %s: %w", w.dir, err)
+		return all, w.noteFolder(ctx, err)
 	}
 	if err := w.closeGone(ctx, others, wrong); err != nil {
 		return all, err
@@ -211,7 +212,7 @@ func (w *Watcher) relative(path string) string {
 // under which its state is remembered.
 func (w *Watcher) refuse(ctx context.Context, wrong Wrong, state string, all *Result, other ...string) error {
 	names := append(other, wrong.File)
-	failure := archive.Failure{Account: w.options.Account, Class: failureClass, What: w.relative(wrong.File), Reason: wrong.reason()}
+	failure := archive.Failure{Account: w.options.Account, Class: FailureClass, What: w.relative(wrong.File), Reason: wrong.reason()}
 	if _, isOpen := w.open[failure.What]; isOpen && w.refused[names[0]] == state {
 		return nil
 	}
@@ -224,6 +225,22 @@ func (w *Watcher) refuse(ctx context.Context, wrong Wrong, state string, all *Re
 	w.open[failure.What] = failure
 	all.Wrong = append(all.Wrong, wrong)
 	return nil
+}
+
+// noteFolder records that the folder itself cannot be read, until it can be again: it has
+// an absolute name in the ledger. It returns the error of the look.
+func (w *Watcher) noteFolder(ctx context.Context, err error) error {
+	wrong := unreadable(w.dir, err)
+	err = fmt.Errorf("look into the watched folder: %w", wrong)
+	failure := archive.Failure{Account: w.options.Account, Class: FailureClass, What: w.dir, Reason: wrong.reason()}
+	if failed := w.readOpen(ctx); failed != nil {
+		return errors.Join(err, failed)
+	}
+	if before, isOpen := w.open[failure.What]; isOpen && before.Reason == failure.Reason {
+		return err
+	}
+	w.open[failure.What] = failure
+	return errors.Join(err, w.archive.RecordFailure(ctx, failure))
 }
 
 // closeGone closes the failures of files and folders that are well, or gone, and of no
@@ -246,7 +263,7 @@ func (w *Watcher) closeGone(ctx context.Context, others []foreign, wrong []Wrong
 		if stays[path] {
 			continue
 		}
-		if err := w.archive.ResolveFailure(ctx, w.options.Account, failureClass, what); err != nil {
+		if err := w.archive.ResolveFailure(ctx, w.options.Account, FailureClass, what); err != nil {
 			return err
 		}
 		delete(w.open, what)
@@ -266,7 +283,7 @@ func (w *Watcher) readOpen(ctx context.Context) error {
 	}
 	w.open = map[string]archive.Failure{}
 	for _, f := range failures {
-		if f.Class == failureClass && f.Account == w.options.Account {
+		if f.Class == FailureClass && f.Account == w.options.Account {
 			w.open[f.What] = f
 		}
 	}
@@ -282,7 +299,7 @@ func (w *Watcher) resolve(ctx context.Context, f foreign, id int64) error {
 			continue
 		}
 		failure.RecordingID = id
-		if err := errors.Join(w.archive.RecordFailure(ctx, failure), w.archive.ResolveFailure(ctx, failure.Account, failureClass, failure.What)); err != nil {
+		if err := errors.Join(w.archive.RecordFailure(ctx, failure), w.archive.ResolveFailure(ctx, failure.Account, FailureClass, failure.What)); err != nil {
 			return err
 		}
 		delete(w.open, failure.What)

@@ -113,6 +113,14 @@ func TestAWatchedFolderNamesWhatItRefuses(t *testing.T) {
 	if _, err := w.Look(t.Context()); err == nil || len(allRows(t, a)) != 0 {
 		t.Errorf("a folder that is gone: %v; %d meetings", err, len(allRows(t, a)))
 	}
+	if open, err := a.Failures(t.Context(), true); err != nil || len(open) != 1 || open[0].What != dir || open[0].Tries != 1 || open[0].Reason != "it cannot be read: no such file or directory" {
+		t.Errorf("of a folder that is gone the ledger has %+v, %v", open, err)
+	}
+	writeFiles(t, dir, map[string]string{"e.txt": ""})
+	look(t, w)
+	if open, err := a.Failures(t.Context(), true); err != nil || len(open) != 0 {
+		t.Errorf("of a folder that is back the ledger has %+v, %v", open, err)
+	}
 	if text := markText(marksOf(t, a)); strings.Contains(text, "merger") {
 		t.Error(text)
 	}

@@ -167,10 +167,10 @@ func (m *mailbox) Send(ctx context.Context, message notify.Message) error {
 func (d *daemon) sendDigests(ctx context.Context, failed map[string]time.Time) error {
 	c := d.config()
 	expr := c.Notify.DigestSchedule()
-	if expr == "" {
-		return nil
-	}
 	deps := d.deps()
+	if expr == "" {
+		return deps.CloseDigestFailures(ctx)
+	}
 	schedule, err := crontab.Parse(expr, deps.Location)
 	if err != nil {
 		return err
