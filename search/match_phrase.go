@@ -98,6 +98,12 @@ func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budg
 	if err != nil {
 		return err
 	}
+	var moments []*roaring.Bitmap
+	if rarest != "" {
+		if moments, err = s.momentsWith(rarest); err != nil {
+			return err
+		}
+	}
 	newest := s.topMeetings(found, nil, maxVerified, nil)
 	words := make([]text.Sequence, readAtOnce)
 	for len(newest) > 0 && !budget.isSpent() {
@@ -105,7 +111,9 @@ func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budg
 		newest = newest[len(batch):]
 		ranges := make([][]entryRange, len(batch))
 		for i, r := range batch { // one after the other, as the index is read by one goroutine
-			if ranges[i], err = s.rangesWith(r.id, rarest); err != nil {
+			if rarest == "" { // the whole transcript
+				ranges[i] = []entryRange{{0, -1}}
+			} else if ranges[i], err = s.rangesWith(r.id, moments); err != nil {
 				return err
 			}
 			if !once {
@@ -128,26 +136,30 @@ func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budg
 	return nil
 }
 
-// rangesWith returns the moments of a meeting that have a word, each with the entry before
-// and the one after it, from and into which a phrase may run. Without a word that is the
-// whole transcript.
-func (s *snapshot) rangesWith(id int64, word string) (ranges []entryRange, err error) {
-	if word == "" {
-		return []entryRange{{0, -1}}, nil
+// momentsWith returns the moments that have a word, by segment.
+func (s *snapshot) momentsWith(word string) ([]*roaring.Bitmap, error) {
+	with := make([]*roaring.Bitmap, len(s.spoken))
+	for i, m := range s.spoken {
+		var err error
+		if with[i], err = m.terms.Documents(segment.FieldText, word); err != nil {
+			return nil, err
+		}
 	}
-	for _, m := range s.spoken {
+	return with, nil
+}
+
+// rangesWith returns those of the moments, by segment, that are of a meeting, each with the
+// entry before and the one after it, from and into which a phrase may run.
+func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap) (ranges []entryRange, err error) {
+	for i, m := range s.spoken {
+		if moments[i].IsEmpty() {
+			continue
+		}
 		docs, err := m.ofMeeting(id)
 		if err != nil {
 			return nil, err
 		}
-		if docs.IsEmpty() {
-			continue
-		}
-		with, err := m.terms.Documents(segment.FieldText, word)
-		if err != nil {
-			return nil, err
-		}
-		docs.And(with)
+		docs.And(moments[i])
 		for it := docs.Iterator(); it.HasNext(); {
 			name, err := m.seg.DocID(uint64(it.Next()))
 			if err != nil {

@@ -1,13 +1,13 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
-
-	index "github.com/blevesearch/bleve_index_api"
+	"unicode"
+	"unicode/utf8"
 
 	"minutebook/search/text"
 )
@@ -49,7 +49,8 @@ func variantsIn(variants []variant, field string) []string {
 // Bounds of the variants of one word.
 const (
 	maxVariants = 1024  // variants of a word
-	maxScanned  = 20000 // terms looked at to find them
+	maxScanned  = 20000 // terms of a field looked at to find them, in segments by their size
+	minScanned  = 1000  // but at least so many in a segment
 )
 
 // Weights of variants.
@@ -79,10 +80,10 @@ func (s *snapshot) variantsOf(key wordKey) ([]variant, error) {
 		return nil, err
 	}
 	if len(more) > maxVariants {
-		sort.SliceStable(more, func(i, j int) bool { return more[i].count > more[j].count })
+		slices.SortFunc(more, func(a, b dictTerm) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.term, b.term)) })
 		more = more[:maxVariants]
 	}
-	sort.Slice(more, func(i, j int) bool { return more[i].term < more[j].term })
+	slices.SortFunc(more, func(a, b dictTerm) int { return cmp.Compare(a.term, b.term) })
 	for _, t := range more {
 		if t.term != key.term {
 			variants = append(variants, variant{t.term, t.weight, t.fields})
@@ -144,12 +145,12 @@ type dictTerm struct {
 }
 
 // findStems lists the terms that share a stem with the word, in any language that
-// the meetings are in.
+// the meetings are in and that the word is no stop word of.
 func (s *snapshot) findStems(word string) ([]dictTerm, error) {
 	found := map[string]dictTerm{}
 	for _, lang := range s.langs {
-		if !lang.HasStemmer() {
-			continue
+		if !lang.HasStemmer() || lang.StopWords[word] && !lang.DropsPrefixes() {
+			continue // a stop word is looked for as it is: very many terms begin like it
 		}
 		stem := lang.Stem(word)
 		if lang.DropsPrefixes() {
@@ -164,7 +165,7 @@ func (s *snapshot) findStems(word string) ([]dictTerm, error) {
 		if len([]rune(begin)) < 2 {
 			continue
 		}
-		more, err := s.scanText(begin, func(term string) bool { return lang.Stem(term) == stem })
+		more, err := s.scanText(begin, func(term string) bool { return endsInLetter(term) && lang.Stem(term) == stem })
 		if err != nil {
 			return nil, err
 		}
@@ -174,6 +175,12 @@ func (s *snapshot) findStems(word string) ([]dictTerm, error) {
 		}
 	}
 	return slices.Collect(maps.Values(found)), nil
+}
+
+// endsInLetter tells a word from a number or code, which no stemmer changes.
+func endsInLetter(term string) bool {
+	r, _ := utf8.DecodeLastRuneInString(term)
+	return unicode.IsLetter(r) || unicode.IsMark(r)
 }
 
 func commonPrefix(a, b string) string {
@@ -186,16 +193,22 @@ func commonPrefix(a, b string) string {
 }
 
 // scanField lists the terms that meetings have in a field and that begin with a
-// prefix. Meetings have all terms that moments have.
+// prefix. Meetings have all terms that moments have. It calls keep on several goroutines.
 func (s *snapshot) scanField(field, prefix string, keep func(string) bool) ([]dictTerm, error) {
-	dict, err := s.meetings.FieldDictPrefix(field, []byte(prefix))
-	if err != nil {
-		return nil, fmt.Errorf("read search index: %w", err)
+	total := int64(0)
+	for _, m := range s.segments {
+		total += m.seg.FullSize()
 	}
-	defer dict.Close()
-	return s.readDict(dict, func(e *index.DictEntry) (float64, bool) {
-		return 1, !strings.HasPrefix(e.Term, "\x01") && keep(e.Term)
+	found := make([][]dictTerm, len(s.segments))
+	err := s.parallel(len(s.segments), func(i int) error {
+		most := max(minScanned, int(maxScanned*s.segments[i].seg.FullSize()/max(total, 1)))
+		return s.segments[i].terms.Scan(field, prefix, most, func(term string) bool {
+			return !strings.HasPrefix(term, "\x01") && keep(term)
+		}, func(term string, docs int) {
+			found[i] = append(found[i], dictTerm{term: term, count: uint64(docs), weight: 1}) //nolint:gosec // a number of documents
+		})
 	})
+	return mergeTerms(found), err
 }
 
 // scanText lists the terms of all text fields that begin with a prefix.
@@ -205,25 +218,36 @@ func (s *snapshot) scanText(prefix string, keep func(string) bool) ([]dictTerm, 
 
 // mergeFields puts the terms together that find returns for each text field.
 func mergeFields(find func(field string) ([]dictTerm, error)) ([]dictTerm, error) {
-	var out []dictTerm
-	at := map[string]int{}
+	var all [][]dictTerm
 	for i, field := range allTextFields() {
 		found, err := find(field)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range found {
+		for j := range found {
+			found[j].fields = 1 << i
+		}
+		all = append(all, found)
+	}
+	return mergeTerms(all), nil
+}
+
+// mergeTerms makes one list of several, with each term once.
+func mergeTerms(lists [][]dictTerm) (out []dictTerm) {
+	at := map[string]int{}
+	for _, list := range lists {
+		for _, t := range list {
 			n, ok := at[t.term]
 			if !ok {
-				n = len(out)
-				at[t.term] = n
-				out = append(out, dictTerm{term: t.term, weight: t.weight})
+				at[t.term] = len(out)
+				out = append(out, t)
+				continue
 			}
 			out[n].count += t.count
-			out[n].fields |= 1 << i
+			out[n].fields |= t.fields
 		}
 	}
-	return out, nil
+	return out
 }
 
 // findNear lists the terms of all text fields that are a few edits from a word.
@@ -238,24 +262,17 @@ func (s *snapshot) findNear(word string) ([]dictTerm, error) {
 			return nil, fmt.Errorf("read search index: %w", err)
 		}
 		defer dict.Close()
-		return s.readDict(dict, func(e *index.DictEntry) (float64, bool) { return weightFuzzy, true })
+		var out []dictTerm
+		for range maxScanned {
+			e, err := dict.Next()
+			if err != nil {
+				return nil, fmt.Errorf("read search index: %w", err)
+			}
+			if e == nil {
+				break
+			}
+			out = append(out, dictTerm{term: e.Term, count: e.Count, weight: weightFuzzy})
+		}
+		return out, s.ctx.Err()
 	})
-}
-
-// readDict reads the terms of a dictionary that keep gives a weight.
-func (s *snapshot) readDict(dict index.FieldDict, keep func(*index.DictEntry) (float64, bool)) ([]dictTerm, error) {
-	var out []dictTerm
-	for range maxScanned {
-		e, err := dict.Next()
-		if err != nil {
-			return nil, fmt.Errorf("read search index: %w", err)
-		}
-		if e == nil {
-			return out, s.ctx.Err()
-		}
-		if weight, ok := keep(e); ok {
-			out = append(out, dictTerm{term: e.Term, count: e.Count, weight: weight})
-		}
-	}
-	return out, nil
 }

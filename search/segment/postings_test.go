@@ -2,8 +2,11 @@ package segment
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -95,12 +98,38 @@ func checkCounts(t *rapid.T, what string, seg segmentapi.Segment, rnd *rand.Rand
 		if err := words.Terms(field, "", 1<<20, subset, func(term string, docs int) { among[term] = docs }); err != nil {
 			t.Fatal(err)
 		}
+		checkScan(t, what, words, field, listed)
 		for _, term := range terms {
 			if n, err := words.CountIn(field, term, subset); err != nil || n != among[term] {
 				t.Fatalf("%s: %s %q is listed with %d of some documents, want %d, %v", what, field, term, among[term], n, err)
 			}
 			checkTerm(t, fmt.Sprintf("%s: %s %q", what, field, term), words, dict, field, term, subset, listed[term])
 		}
+	}
+}
+
+// checkScan compares the terms that a scan visits with those that are listed.
+func checkScan(t *rapid.T, what string, words *TermReader, field string, listed map[string]int) {
+	prefix, most := rapid.SampledFrom([]string{"", "o", "oft", "z"}).Draw(t, "prefix"), rapid.IntRange(0, 20).Draw(t, "most")
+	isEven := func(term string) bool { return len(term)%2 == 0 }
+	want, seen := map[string]int{}, 0
+	for _, term := range slices.Sorted(maps.Keys(listed)) {
+		if !strings.HasPrefix(term, prefix) {
+			continue
+		}
+		if seen++; seen > most {
+			break
+		}
+		if isEven(term) {
+			want[term] = listed[term]
+		}
+	}
+	got := map[string]int{}
+	if err := words.Scan(field, prefix, most, isEven, func(term string, docs int) { got[term] = docs }); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(got, want) {
+		t.Fatalf("%s: a scan of %s for %q visits %v, want %v", what, field, prefix, got, want)
 	}
 }
 

@@ -22,6 +22,7 @@ type TermReader struct {
 	deleted *roaring.Bitmap        // deleted documents; nil: none
 	file    *zap.Segment           // nil: in memory
 	dicts   map[string]*vellum.FST // on disk, by field
+	counted roaring.Bitmap         // of the term whose documents are counted, to use its memory again
 }
 
 // NewTermReader returns the reader of a segment.

@@ -17,6 +17,9 @@ import (
 // document counting little: so a short prefix costs little too, and yields terms of the
 // whole alphabet. Terms that none of the documents has do not count, up to maxPassed of them.
 func (r *TermReader) Terms(field, prefix string, most int, among *roaring.Bitmap, visit func(term string, docs int)) error {
+	if among != nil && among.IsEmpty() {
+		return nil
+	}
 	if r.file == nil {
 		return r.termsThroughBleve(field, prefix, among, visit)
 	}
@@ -59,6 +62,42 @@ func (r *TermReader) Terms(field, prefix string, most int, among *roaring.Bitmap
 	return fmt.Errorf("%w: %w", errPostings, err)
 }
 
+// Scan looks at the terms of a field that begin with a prefix, in their order, up to most of
+// them, and calls visit for those that keep chooses, with the number of documents that have
+// each, deleted ones too.
+func (r *TermReader) Scan(field, prefix string, most int, keep func(term string) bool, visit func(term string, docs int)) error {
+	if r.file == nil {
+		return r.termsThroughBleve(field, prefix, nil, func(term string, docs int) {
+			if most--; most >= 0 && keep(term) {
+				visit(term, docs)
+			}
+		})
+	}
+	dict, err := r.dictionary(field)
+	if dict == nil || err != nil {
+		return err
+	}
+	it, err := dict.Iterator([]byte(prefix), nil)
+	for ; err == nil && most > 0; err = it.Next() {
+		most--
+		term, at := it.Current()
+		if !bytes.HasPrefix(term, []byte(prefix)) {
+			return nil
+		}
+		if term := string(term); keep(term) {
+			docs, _, err := r.countAmong(at, nil)
+			if err != nil {
+				return err
+			}
+			visit(term, docs)
+		}
+	}
+	if err == nil || errors.Is(err, vellum.ErrIteratorDone) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errPostings, err)
+}
+
 // maxPassed is how many terms of other documents a search for terms passes over.
 const maxPassed = 20_000
 
@@ -79,11 +118,10 @@ func (r *TermReader) countAmong(at uint64, among *roaring.Bitmap) (docs, cost in
 	if err != nil {
 		return 0, 0, err
 	}
-	documents := roaring.New()
-	if _, err := documents.FromBuffer(set); err != nil {
+	if _, err := r.counted.FromBuffer(set); err != nil {
 		return 0, 0, fmt.Errorf("%w: %w", errPostings, err)
 	}
-	return int(documents.AndCardinality(among)), countCost, nil //nolint:gosec // a number of documents
+	return int(r.counted.AndCardinality(among)), countCost, nil //nolint:gosec // a number of documents
 }
 
 // countCost is how many times as long it takes to count the documents of a term as to
