@@ -1,6 +1,9 @@
 package web
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"testing"
@@ -11,7 +14,7 @@ import (
 // BenchmarkFirstPaint opens each kind of page three times as somebody who was never here
 // before, and nine times as somebody who knows another page. It reports the medians of
 // when a page shows its first text, and the bytes of the first load and of the next page,
-// as the browser received them. The archive has the sample's meetings, or is the one in the
+// as the browser received them. The last page is a line of text without style, for comparison. The archive has the sample's meetings, or is the one in the
 // directory that MINUTEBOOK_DATA names.
 func BenchmarkFirstPaint(b *testing.B) {
 	dir := os.Getenv("MINUTEBOOK_DATA")
@@ -22,6 +25,12 @@ func BenchmarkFirstPaint(b *testing.B) {
 		s = openSite(b, dir)
 	}
 	all, chromium := newKinds(b, s, "budget", "plan"), browsertest.Start(b)
+	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<!doctype html><title>bare</title><p>One line of text")
+	}))
+	b.Cleanup(bare.Close)
+	all.pages = append(all.pages, kind{"bare", bare.URL, "/line"})
 	for _, page := range all.pages {
 		b.Run(page.name, func(b *testing.B) {
 			for b.Loop() {
@@ -30,8 +39,8 @@ func BenchmarkFirstPaint(b *testing.B) {
 					first = append(first, all.open(b, chromium, page).visit(page.home+page.path))
 				}
 				window := all.open(b, chromium, page)
-				window.visit(anotherThan(page))
 				for range 9 {
+					window.visit(page.home + anotherThan(page))
 					next = append(next, window.visit(page.home+page.path))
 				}
 				b.ReportMetric(median(first), "first-ms")
