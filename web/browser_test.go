@@ -52,6 +52,7 @@ func TestBrowser(t *testing.T) {
 		"finds what is typed":     browserFindsWhatIsTyped,
 		"goes back to its choice": browserGoesBackToItsChoice,
 		"lands at the second":     browserLandsAtTheSecond,
+		"knows the line":          browserKnowsTheLine,
 		"notes in place":          browserNotesInPlace,
 		"keeps what is written":   browserKeepsWhatIsWritten,
 		"closes by escape":        browserClosesByEscape,

@@ -191,13 +191,14 @@ func (s *server) newMediaStream(w http.ResponseWriter, r *http.Request, id int64
 func cutTranscript(m *export.Meeting, from, to time.Duration) {
 	var lines []archive.Entry
 	length := m.Row.End.Sub(m.Row.Start)
-	for i, e := range m.Entries {
+	entries := slices.SortedStableFunc(slices.Values(m.Entries), func(a, b archive.Entry) int { return cmp.Compare(a.Offset, b.Offset) })
+	for i, e := range entries {
 		ends := to
 		if length > e.Offset {
 			ends = length
 		}
-		if i+1 < len(m.Entries) {
-			ends = m.Entries[i+1].Offset
+		if i+1 < len(entries) {
+			ends = entries[i+1].Offset
 		}
 		if e.Offset >= to || e.Offset < from && ends <= from {
 			continue

@@ -132,7 +132,7 @@ func (s *server) toFailure(r *http.Request, err error) *failure {
 	case errors.Is(err, archive.ErrForgotten):
 		return &failure{http.StatusGone, "This meeting was forgotten on purpose, and nothing of it is kept."}
 	case errors.Is(err, archive.ErrNotFound) && !viewerOf(r.Context()).All:
-		return &failure{http.StatusNotFound, "There is no such meeting among those that you see. One that you saw before is not shared with you any more."}
+		return &failure{http.StatusNotFound, "There is no such meeting among those that you see. One that you saw before is not there for you any more."}
 	case errors.Is(err, archive.ErrNotFound):
 		return &failure{http.StatusNotFound, "There is no such meeting in this archive."}
 	case errors.Is(err, search.ErrCursor):

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -18,6 +20,37 @@ func browserLandsAtTheSecond(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.Navigate(s.URL + "/meetings/1?t=2000#e3"))
 	b.WaitFor(`!!document.querySelector(".lines .here")`)
 	b.WaitFor(shown)
+}
+
+// backwards is a transcript whose times run backwards, after an entry beyond the recording.
+func backwards() json.RawMessage {
+	var entries []string
+	for i, at := range []string{"00:00:00", "00:00:10", "00:00:05", "00:00:05", "30:00:00", "00:00:20"} {
+		entries = append(entries, fmt.Sprintf(`{"speaker":{"display_name":"Ana"},"text":"Line %d.","timestamp":%q}`, i, at))
+	}
+	return meeting(1, "Backwards", "2026-06-30T08:00:00Z", `"recording_end_time":"2026-06-30T08:01:00Z","transcript":[`+strings.Join(entries, ",")+`]`)
+}
+
+// browserKnowsTheLine looks at the line of moments of a transcript whose times run backwards.
+func browserKnowsTheLine(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, backwards())
+	s.attachVideo(1)
+	b := c.Open(t, s.URL)
+	for at, line := range map[string]string{"0": "e0", "7": "e2", "12": "e1", "25": "e5"} {
+		b.Do(chromedp.Navigate(s.URL + "/meetings/1?t=" + at))
+		b.WaitFor(`document.querySelector("#media")?.readyState >= 1`)
+		if here := browsertest.Evaluate[string](b, `document.querySelector(".lines .here, .lines .now").id`); here != line {
+			t.Errorf("at %s it shows %s, not %s", at, here, line)
+		}
+	}
+	b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
+	b.WaitFor(`document.querySelector("#media")?.readyState >= 1`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#media").currentTime = 7`))
+	b.WaitFor(`document.querySelector(".lines .now")?.id === "e2"`)
+	resp, vtt := s.get("/meetings/1/clip.vtt?t=7&end=11")
+	if resp.StatusCode != 200 || strings.Index(vtt, "Line 2.") > strings.Index(vtt, "Line 1.") || !strings.Contains(vtt, "Line 3.") {
+		t.Errorf("the clip is %s", vtt)
+	}
 }
 
 // browserClosesByEscape closes the bar of the selected words and suggestions that are of no text.

@@ -69,7 +69,7 @@ func browserShowsTheEndOfRights(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.Navigate(s.URL + "/meetings/9000"))
 	b.WaitFor(`document.querySelector("h1").textContent === "Walrus"`)
 	share(nil)
-	b.WaitFor(`document.querySelector("main")?.textContent.includes("not shared with you any more") && !document.body.textContent.includes("Walrus")`)
+	b.WaitFor(`document.querySelector("main")?.textContent.includes("not there for you any more") && !document.body.textContent.includes("Walrus")`)
 	b.Do(chromedp.Navigate(s.URL + "/"))
 	b.WaitFor(`!!document.querySelector("[data-live]")`)
 	if _, err := s.people.EndSessions(t.Context(), access.ActorCommand, bob.ID); err != nil {

@@ -86,18 +86,17 @@ func rankSpeakers(talkTime map[string]time.Duration, total time.Duration) []spea
 	return all
 }
 
-// lineAt returns the index of the entry at a moment. It is -1 before the first
-// entry and for at < 0.
+// lineAt returns the index of the entry at a moment: the last one by time that has begun, of
+// several at one second the first. Times may run backwards. It is -1 before the first entry
+// and for at < 0.
 func lineAt(entries []archive.Entry, at time.Duration) int {
-	if at < 0 {
-		return -1
+	line := -1
+	for i, e := range entries {
+		if e.Offset <= at && (line < 0 || e.Offset > entries[line].Offset) {
+			line = i
+		}
 	}
-	// Offsets are whole seconds: the first entry of the moment's second counts.
-	i := sort.Search(len(entries), func(i int) bool { return entries[i].Offset > at }) - 1
-	for i > 0 && entries[i-1].Offset == entries[i].Offset {
-		i--
-	}
-	return i
+	return line
 }
 
 // findMatches returns a marker of the query's matches in a meeting. It marks nothing

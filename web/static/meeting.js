@@ -224,16 +224,9 @@ class Meeting {
     if (this.media && length) this.go(Math.max(0, (e.clientX - box.left) / box.width) * length);
   }
 
-  // at is the index of the line being said at a moment.
+  // at is the index of the line being said at a moment: times may run backwards.
   at(seconds) {
-    let low = 0, high = this.times.length;
-    while (low < high) {
-      const mid = (low + high) >> 1;
-      if (this.times[mid] <= seconds) low = mid + 1; else high = mid;
-    }
-    low--;
-    while (low > 0 && this.times[low - 1] === this.times[low]) low--;
-    return low;
+    return this.times.reduce((line, t, i) => t <= seconds && !(t <= this.times[line]) ? i : line, -1);
   }
 
   tick(moved = false) {
