@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/url"
 
 	"github.com/minio/minio-go/v7"
 
@@ -51,6 +54,9 @@ type contentError struct{ error }
 // Unwrap returns the error of reading.
 func (e contentError) Unwrap() error { return e.error }
 
+// brokenOff is the reason of an answer that did not come whole.
+const brokenOff = "the connection ends before its answer"
+
 // explain makes an [UnavailableError] of the server's error, or of none. Refused
 // credentials are read again at the next call, in case their file has changed.
 func (b *Bucket) explain(err error) error {
@@ -61,6 +67,7 @@ func (b *Bucket) explain(err error) error {
 	unavailable := &UnavailableError{Store: b.String(), Err: outbound.ExplainTLS(err)}
 	var (
 		dialed *net.OpError
+		broken *url.Error
 		reason = "" // why there is no answer
 	)
 	switch {
@@ -68,12 +75,22 @@ func (b *Bucket) explain(err error) error {
 		reason, err = "it cannot be reached", dialed
 	case IsLate(err):
 		reason = "it does not answer in time"
+	case errors.As(err, &dialed):
+		reason, err = brokenOff, dialed
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		reason = brokenOff
+	case errors.As(err, &broken) && outbound.ExplainTLS(err) == err: // in words of the client's, with the whole address
+		reason, err = brokenOff, io.ErrUnexpectedEOF
 	}
 	if reason != "" {
 		unavailable.Err = fmt.Errorf("%s: %w", reason, err)
 		unavailable.Hint = "see whether the server works, and whether this machine reaches it"
 	}
-	switch minio.ToErrorResponse(err).Code {
+	answer := minio.ToErrorResponse(err)
+	if answer.StatusCode == http.StatusServiceUnavailable {
+		unavailable.Hint = "it has too much to do: nothing is lost, and a later try may succeed"
+	}
+	switch answer.Code {
 	case minio.NoSuchBucket:
 		unavailable.Hint = "make the bucket, or correct its address in the configuration"
 	case "RequestTimeTooSkewed":

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
+
+	"minutebook/internal/durable"
 )
 
 // DB is one SQLite file. Readers never wait for the writer.
@@ -38,7 +41,7 @@ func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, fmt.Errorf("open database: %w", durable.ExplainAccess(filepath.Dir(path), err))
 	}
 	db := &DB{
 		W:    connector{path, writerParams, writerPragmas}.pool(1),
@@ -47,7 +50,7 @@ func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
 	}
 	for _, pool := range []*sql.DB{db.W, db.R} {
 		if err := pool.PingContext(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("open database %s: %w", path, WrapDiskFull(err)), db.Close())
+			return nil, errors.Join(fmt.Errorf("open database %s: %w", path, explainAccess(path, WrapDiskFull(err))), db.Close())
 		}
 	}
 	return db, nil

@@ -3,9 +3,13 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"syscall"
 
 	"github.com/mattn/go-sqlite3"
+
+	"minutebook/internal/durable"
 )
 
 var (
@@ -28,6 +32,15 @@ func WrapDiskFull(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", ErrDiskFull, err)
+}
+
+// explainAccess adds to an error that SQLite may not write how this process may.
+func explainAccess(path string, err error) error {
+	var lite sqlite3.Error
+	if !errors.As(err, &lite) || lite.Code != sqlite3.ErrReadonly && lite.SystemErrno != syscall.EACCES {
+		return err
+	}
+	return durable.ExplainAccess(filepath.Dir(path), fmt.Errorf("%w (%w)", err, fs.ErrPermission))
 }
 
 // IsDamaged reports whether SQLite found a file malformed, or no database at all.
