@@ -192,7 +192,7 @@ func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, 
 	}
 	for _, id := range listed {
 		if row := rows[id]; row != nil {
-			fmt.Fprintf(&b, "\n%s, %s\n%s", phrase.OneLine(row.Title), row.Start.In(zone).Format("2 January 2006, 15:04"), d.link(id, -1))
+			fmt.Fprintf(&b, "\n%s, %s\n%s", phrase.Tame(row.Title), row.Start.In(zone).Format("2 January 2006, 15:04"), d.link(id, -1))
 		}
 	}
 	writeMore(&b, len(arrived)-len(listed))
@@ -206,7 +206,7 @@ func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, 
 	}
 	for _, key := range shown {
 		if item, ok := texts[key]; ok {
-			fmt.Fprintf(&b, "\n- %s%s (%s, %s)\n%s", phrase.OneLine(item.Description), assignee(item), phrase.OneLine(item.Title), item.Start.In(zone).Format("2 January 2006"), d.link(item.RecordingID, item.Offset))
+			fmt.Fprintf(&b, "\n- %s%s (%s, %s)\n%s", phrase.Tame(item.Description), assignee(item), phrase.Tame(item.Title), item.Start.In(zone).Format("2 January 2006"), d.link(item.RecordingID, item.Offset))
 		}
 	}
 	writeMore(&b, len(items)-len(shown))
@@ -228,7 +228,7 @@ func assignee(item archive.ActionRow) string {
 	if item.Assignee == "" {
 		return ""
 	}
-	return ", " + phrase.OneLine(item.Assignee)
+	return ", " + phrase.Tame(item.Assignee)
 }
 
 func writeMore(b *strings.Builder, n int) {

@@ -114,7 +114,7 @@ func printBacklog(b *strings.Builder, a syncer.AccountStatus) {
 
 // formatFailure writes a failure without its account.
 func formatFailure(f syncer.FailureStatus) string {
-	line := fmt.Sprintf("%s %s: %s (%s, last %s", f.Class, phrase.OneLine(f.What), f.Reason, phrase.Count(f.Tries, "try", "tries"), formatTime(f.Last))
+	line := fmt.Sprintf("%s %s: %s (%s, last %s", f.Class, phrase.Tame(f.What), f.Reason, phrase.Count(f.Tries, "try", "tries"), formatTime(f.Last))
 	switch {
 	case f.Running:
 		line += ", tried again now"

@@ -143,7 +143,7 @@ func TestMail(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for _, part := range []string{"Subject: Minutebook: the disk is nearly full", "Message-ID: <msg_1@minutebook>", "free some space",
-		"List-Unsubscribe: <https://minutes.example/unsubscribe/1.x>", "List-Unsubscribe-Post: List-Unsubscribe=One-Click"} {
+		"List-Unsubscribe: <https://minutes.example/unsubscribe/1.x>", "List-Unsubscribe-Post: List-Unsubscribe=One-Click", "Auto-Submitted: auto-generated"} {
 		if !strings.Contains(got[0].Data, part) {
 			t.Errorf("%q is not in\n%s", part, got[0].Data)
 		}

@@ -67,7 +67,7 @@ func (h *Hook) encode(m Message) ([]byte, http.Header, error) {
 	case FormatNtfy:
 		priority := map[Kind]string{Problem: "high", Over: "low", News: "default"}[m.Kind]
 		return []byte(m.Text), http.Header{"Content-Type": {"text/plain; charset=utf-8"},
-			"Title": {"Minutebook: " + phrase.OneLine(m.Title)}, "Priority": {priority}}, nil
+			"Title": {"Minutebook: " + phrase.Tame(m.Title)}, "Priority": {priority}}, nil
 	case FormatSlack:
 		body, err := json.Marshal(map[string]string{"text": "*Minutebook: " + slackText.Replace(m.Title) + "*\n" + slackText.Replace(m.Text)})
 		return body, header, err

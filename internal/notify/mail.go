@@ -40,17 +40,18 @@ func (m *Mail) Send(ctx context.Context, each Message) error {
 
 // SendTo sends a message to other recipients than those of the configuration.
 func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
-	msg := mail.NewMsg()
+	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := msg.From(m.From); err != nil {
 		return fmt.Errorf("send mail: read the sender: %w", err)
 	}
 	if err := msg.To(to...); err != nil {
 		return fmt.Errorf("send mail: read the recipients: %w", err)
 	}
-	msg.Subject("Minutebook: " + phrase.OneLine(each.Title))
+	msg.Subject("Minutebook: " + phrase.Tame(each.Title))
 	msg.SetDateWithValue(each.At)
 	msg.SetMessageIDWithValue(each.ID + "@minutebook")
-	if each.Unsubscribe != "" { // RFC 8058
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // absent people's programs answer nothing (RFC 3834)
+	if each.Unsubscribe != "" {                          // RFC 8058
 		msg.SetGenHeader(mail.HeaderListUnsubscribe, "<"+each.Unsubscribe+">")
 		msg.SetGenHeader(mail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
 	}

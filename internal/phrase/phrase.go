@@ -4,11 +4,23 @@ package phrase
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // OneLine returns a text with single spaces instead of line breaks and other white space,
 // so that nobody's words look like another part of a message.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Tame returns somebody's words for a message as OneLine does, without control characters,
+// which terminals obey, and without those that turn the direction of the text after them.
+func Tame(text string) string {
+	return OneLine(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
+			return -1
+		}
+		return r
+	}, text))
+}
 
 // Count returns a number and its noun, such as "1 try" and "2 tries".
 func Count[N int | int64](n N, singular, several string) string {

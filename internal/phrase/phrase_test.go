@@ -14,4 +14,7 @@ func TestCount(t *testing.T) {
 	if got := OneLine(" a\r\n\tb  c\u2028"); got != "a b c" {
 		t.Errorf("%q", got)
 	}
+	if got := Tame("\u202egnp\u202c\r\nBcc:\x00 \x1b[31m \u2066x\u2069 سلام\u200cها"); got != "gnp Bcc: [31m x سلام\u200cها" {
+		t.Errorf("%q", got)
+	}
 }

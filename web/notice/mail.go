@@ -57,24 +57,24 @@ func SendMail(ctx context.Context, mailer Mailer, to string, found []Found, page
 		text.WriteString(" at\n" + page + "/saved\nand end them there or, without signing in, at\n" + end)
 	}
 	title = fmt.Sprintf("%s %s", phrase.Count(count, "meeting", "meetings"), title)
-	return mailer.SendTo(ctx, notify.Message{ID: id, Kind: notify.News, Title: phrase.OneLine(title), Text: text.String(), At: now, Unsubscribe: end}, to)
+	return mailer.SendTo(ctx, notify.Message{ID: id, Kind: notify.News, Title: phrase.Tame(title), Text: text.String(), At: now, Unsubscribe: end}, to)
 }
 
 // writeFound writes the part of a mail about one search.
 func writeFound(w *strings.Builder, f Found, zone *time.Location) {
-	fmt.Fprintf(w, "%s: %s\n\n", phrase.OneLine(f.Saved.Name), phrase.Count(len(f.Matches), "meeting", "meetings"))
+	fmt.Fprintf(w, "%s: %s\n\n", phrase.Tame(f.Saved.Name), phrase.Count(len(f.Matches), "meeting", "meetings"))
 	for i, m := range f.Matches {
 		if i == mostListed {
 			fmt.Fprintf(w, "and %d more\n\n", len(f.Matches)-i)
 			break
 		}
-		fmt.Fprintf(w, "%s, %s\n", phrase.OneLine(m.Title), m.Start.In(zone).Format("2 January 2006, 15:04"))
+		fmt.Fprintf(w, "%s, %s\n", phrase.Tame(m.Title), m.Start.In(zone).Format("2 January 2006, 15:04"))
 		if m.Text != "" {
 			who := ""
 			if m.Speaker != "" {
-				who = phrase.OneLine(m.Speaker) + ": "
+				who = phrase.Tame(m.Speaker) + ": "
 			}
-			fmt.Fprintf(w, "  %s%s\n", who, phrase.OneLine(m.Text))
+			fmt.Fprintf(w, "  %s%s\n", who, phrase.Tame(m.Text))
 		}
 		if m.URL != "" {
 			fmt.Fprintf(w, "  %s\n", m.URL)
