@@ -33,21 +33,30 @@ func eachSetting(t reflect.Type, key, variable string, visit func(key, variable 
 }
 
 // nearestKey returns the key that a person may have meant, "" where none comes near:
-// one that is spelt alike, or the same word in another table.
+// one that is spelt alike, or the same word, or one that is spelt alike, in another table.
+// The library names no table for a key within braces.
 func nearestKey(key string) string {
 	var keys []string
 	eachSetting(reflect.TypeFor[Config](), "", envPrefix, func(key, _ string) { keys = append(keys, key) })
 	if near := nearest.Word(key, keys); near != "" {
 		return near
 	}
-	last := key[strings.LastIndexByte(key, '.')+1:]
-	for _, k := range keys {
-		if k == last || strings.HasSuffix(k, "."+last) {
-			return k
-		}
+	lasts := make([]string, len(keys))
+	for i, k := range keys {
+		lasts[i] = lastName(k)
+	}
+	last := lastName(key)
+	if i := slices.Index(lasts, last); i >= 0 {
+		return keys[i]
+	}
+	if i := slices.Index(lasts, nearest.Word(last, lasts)); i >= 0 {
+		return keys[i]
 	}
 	return ""
 }
+
+// lastName returns a key without its tables.
+func lastName(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
 // UnknownVariable is a variable that looks like a setting and is none.
 type UnknownVariable struct {

@@ -30,6 +30,7 @@ func TestLoadRefuses(t *testing.T) {
 		environ    []string
 		want       []string
 	}{
+		{"unknown key within braces", "data_dir = \"d\"\naccounts = [{ name = \"a\", base_url = \"https://x.example\", api_kee = \"k\" }]\n", nil, []string{`"api_kee"`, "line 2", "did you mean accounts.api_key?"}},
 		{"unknown key", "data_dir = \"d\"\n[web]\n  lisen = \"x\"\n", nil, []string{`"web.lisen"`, "line 3", "column 3"}},
 		{"not toml", "data_dir = \n", nil, []string{"line 1"}},
 		{"wrong type", "data_dir = 4\n", nil, []string{"data_dir: takes a text in quotes, not an integer", "line 1"}},

@@ -38,6 +38,10 @@ func (s *Server) Answer(ctx context.Context, message json.RawMessage) (json.RawM
 	return body, nil
 }
 
+// unknownMethod begins the text with which the library's handler refuses a method that it
+// does not know.
+const unknownMethod = "JSON RPC not handled"
+
 // refusal returns the protocol's answer to a message that is not accepted.
 func refusal(message json.RawMessage, status int, why []byte) json.RawMessage {
 	var m struct {
@@ -46,8 +50,12 @@ func refusal(message json.RawMessage, status int, why []byte) json.RawMessage {
 	if json.Unmarshal(message, &m) != nil || m.ID == nil {
 		m.ID = json.RawMessage("null")
 	}
+	code := -32600 // invalid request
+	if bytes.HasPrefix(why, []byte(unknownMethod)) {
+		code = -32601 // method not found
+	}
 	raw, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, //nolint:errchkjson // valid parts alone
-		"error": map[string]any{"code": -32600, "message": fmt.Sprintf("%s (%d)", why, status)}})
+		"error": map[string]any{"code": code, "message": fmt.Sprintf("%s (%d)", why, status)}})
 	return raw
 }
 

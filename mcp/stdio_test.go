@@ -42,7 +42,7 @@ func TestStreamSurvivesWhatIsNoMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], "-32700") || !strings.Contains(lines[1], `"error"`) ||
+	if len(lines) != 3 || !strings.Contains(lines[0], "-32700") || !strings.Contains(lines[1], "-32601") ||
 		!strings.Contains(lines[1], `"id":7`) || !strings.Contains(lines[2], "search_meetings") {
 		t.Errorf("answers:\n%s", out.String())
 	}

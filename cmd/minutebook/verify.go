@@ -37,6 +37,12 @@ func (m *Main) verifyCmd() *cobra.Command {
 
 // verify prints every damage, and fails with the exit code of the gravest one.
 func (m *Main) verify(ctx context.Context, q control.VerifyRequest) error {
+	switch { // one without the other would mean nothing
+	case q.From != "" && !q.Repair:
+		return &usageError{errors.New("verify: --from needs --repair")}
+	case q.Identity != "" && q.From == "":
+		return &usageError{errors.New("verify: --identity needs --from, whose backup it opens")}
+	}
 	if err := makeAbsolute(&q.From, &q.Identity); err != nil {
 		return err
 	}
