@@ -135,7 +135,7 @@ func browserIsPatient(t *testing.T, c *browsertest.Chromium) {
 			const later = window.setTimeout;
 			window.pauses = [];
 			window.setTimeout = (f, ms) => { if (ms >= 1000) pauses.push(ms); return later(f, ms / 1000); };
-			window.fetch = async () => new Response("{}", { status: 401 });
+			window.fetch = async () => new Response("{}", { status: 503 });
 			window.EventSource = class extends EventTarget { constructor() { super(); later(() => this.dispatchEvent(new Event("error")), 1); } close() {} };
 			document.dispatchEvent(new Event("visibilitychange"));
 		}`))

@@ -123,10 +123,15 @@ func anotherThan(page kind) string {
 // first one, with fonts, style and scripts, and after another one.
 func browserPagesAreLight(t *testing.T, c *browsertest.Chromium) {
 	all := newKinds(t, newSite(t), "battery", "permit")
+	windows := map[string]*visitor{} // that went from page to page, by site
 	for _, page := range all.pages {
 		first := all.open(t, c, page).visit(page.home + page.path).bytes
-		window := all.open(t, c, page)
-		window.visit(page.home + anotherThan(page))
+		window := windows[page.home]
+		if window == nil {
+			window = all.open(t, c, page)
+			window.visit(page.home + anotherThan(page))
+			windows[page.home] = window
+		}
 		next := window.visit(page.home + page.path).bytes
 		t.Logf("%s: %d bytes as the first page, %d as the next", page.name, first, next)
 		if first < 60_000 || first > 100_000 || next > 30_000 {
