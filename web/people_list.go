@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/archive/notes"
 	"minutebook/archive/roster"
 )
 
@@ -174,24 +175,31 @@ func (s *server) undoMerge(w http.ResponseWriter, r *http.Request) error {
 	return s.seeOther(w, r, backAddress(r, "/people"))
 }
 
-// twoPeople returns the keys of two people by their names, addresses or keys. The visitor
-// sees both.
+// twoPeople returns two people by their names, addresses or keys. The visitor sees both. A
+// name by which one of them became a part of a person stands for itself: it stays with the
+// other when they are taken apart. Any other stands for the key.
 func (s *server) twoPeople(r *http.Request, first, second string) (keep, other string, err error) {
 	view, err := s.view(r.Context())
 	if err != nil {
 		return "", "", err
 	}
-	for i, key := range []*string{&keep, &other} {
-		d, err := s.findPerson(r, view, []string{first, second}[i])
+	var keys, names [2]string
+	for i, name := range [2]string{first, second} {
+		d, err := s.findPerson(r, view, name)
 		if err != nil {
 			return "", "", err
 		}
-		*key = d.Key
+		keys[i], names[i] = d.Key, d.Key
+		for _, part := range view.Groups.Same(d.Key) {
+			if notes.Fold(part) == notes.Fold(name) {
+				names[i] = part
+			}
+		}
 	}
-	if keep == other {
+	if keys[0] == keys[1] {
 		return "", "", &failure{http.StatusUnprocessableEntity, "They are one person already."}
 	}
-	return keep, other, nil
+	return names[0], names[1], nil
 }
 
 // backAddress returns the address that a form leads back to.
