@@ -157,7 +157,7 @@ func browserSearches(t *testing.T, c *browsertest.Chromium) {
 	// A title opens its meeting, and the last search is offered again.
 	b.Do(chromedp.Navigate(s.URL+"/"), chromedp.WaitReady(chromedp.CSS("input[role=combobox]")))
 	b.Do(chromedp.Click(chromedp.CSS("input[name=q]")))
-	b.WaitFor(`document.querySelector("#suggestions li")?.textContent.includes("Searched before")`)
+	b.WaitFor(`document.querySelector("#suggestions li")?.textContent.includes("Searched")`)
 	type_("budget ta")
 	b.WaitFor(`[...document.querySelectorAll("#suggestions li")].some(l => l.textContent.includes("Budget talk"))`)
 	b.Do(chromedp.KeyEvent(kb.ArrowDown))

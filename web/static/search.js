@@ -37,7 +37,7 @@ if (document.body.classList.contains("page-results") && asked && $(".hits .hit")
 // ---- Suggestions: a combobox -----------------------------------------------
 
 const kinds = {
-  recent: "Searched before", person: "Person", type: "Type", team: "Team", domain: "Company",
+  recent: "Searched", person: "Person", type: "Type", team: "Team", domain: "Company",
   title: "Meeting", phrase: "Said", word: "Said", field: "Search by",
 };
 
