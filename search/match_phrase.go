@@ -149,15 +149,16 @@ func (s *snapshot) momentsWith(word string) ([]*roaring.Bitmap, error) {
 }
 
 // rangesWith returns those of the moments, by segment, that are of a meeting, each with the
-// entry before and the one after it, from and into which a phrase may run.
+// entry before and the one after it, from and into which a phrase may run. All moments of a
+// meeting are in one segment, as they are written together.
 func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap) (ranges []entryRange, err error) {
 	for i, m := range s.spoken {
-		if moments[i].IsEmpty() {
-			continue
-		}
 		docs, err := m.ofMeeting(id)
 		if err != nil {
 			return nil, err
+		}
+		if docs.IsEmpty() {
+			continue
 		}
 		docs.And(moments[i])
 		for it := docs.Iterator(); it.HasNext(); {
@@ -169,6 +170,7 @@ func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap) (ranges []ent
 				ranges = append(ranges, entryRange{max(0, r.From-1), r.To + 1})
 			}
 		}
+		break
 	}
 	return ranges, nil
 }
