@@ -41,6 +41,9 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 	// A crash, and the end by a watchdog, end the process by a signal: Go's own exit code
 	// for them is 2, with which a manager takes the configuration for wrong and waits.
 	debug.SetTraceback("crash")
+	if err := process.RefuseCore(); err != nil {
+		return err
+	}
 	signals, stop := notifyHangup()
 	defer stop()
 	cfg, file, err := m.loadFile()

@@ -1,5 +1,6 @@
-// Package process limits the threads and the memory of the Go runtime, and gives memory
-// back while the program is at rest. It keeps nothing and has nothing to lose in a crash.
+// Package process limits the threads and the memory of the Go runtime, gives memory back
+// while the program is at rest, and keeps its memory out of core files. It keeps nothing
+// and has nothing to lose in a crash.
 package process
 
 import (

@@ -1,0 +1,21 @@
+package process
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// RefuseCore has the system leave no image of the memory of this process and of the
+// programs that it starts when one crashes: meetings and keys would be in it. The crash
+// itself is reported by its trace.
+func RefuseCore() error {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &l); err != nil {
+		return fmt.Errorf("read the limit of core files: %w", err)
+	}
+	l.Cur = 0
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &l); err != nil {
+		return fmt.Errorf("limit core files: %w", err)
+	}
+	return nil
+}
