@@ -131,3 +131,26 @@ func TestVerifyAgreesWithReadsAfterRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestDamagedCRMDelaysNoMeeting shows a meeting again whose CRM matches have lost their
+// bytes: the rest of it is kept, a past state is refused in words, and verify repairs it.
+func TestDamagedCRMDelaysNoMeeting(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := filledArchive(t)
+	damageDatabase(t, a.db.Path, `DELETE FROM bodies WHERE revision_id = (SELECT revision_id FROM parts WHERE recording_id = 3 AND part = 'crm_matches')`)
+	if _, err := a.PartsAt(t.Context(), 3, epoch0.Add(time.Hour)); err == nil || !strings.Contains(err.Error(), "verify") {
+		t.Errorf("a past state of the damaged meeting: %v", err)
+	}
+	apply(t, a, observe(t, SourceList, epoch0.Add(2*time.Hour), meetingJSON(3, "New", "hello 3")))
+	if row, err := a.Row(t.Context(), 3); err != nil || row.Title != "New" {
+		t.Errorf("the meeting is titled %q, %v", row.Title, err)
+	}
+	verify(t, a, VerifyOptions{Repair: true})
+	apply(t, a, observe(t, SourceList, epoch0.Add(3*time.Hour), meetingJSON(3, "New", "hello 3")))
+	if _, damages := verify(t, a, VerifyOptions{}); len(damages) != 0 {
+		t.Errorf("after the repair: %v", damages)
+	}
+	if parts, err := a.PartsOf(t.Context(), 3); err != nil || !strings.Contains(string(parts[api.PartCRM]), "Cy") {
+		t.Errorf("the matches are %s, %v", parts[api.PartCRM], err)
+	}
+}

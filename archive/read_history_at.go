@@ -109,6 +109,9 @@ func (a *Archive) mergeAt(ctx context.Context, tx *sql.Tx, id int64, part api.Pa
 		if err != nil {
 			return merge.Result{}, err
 		}
+		if len(views[id]) == 0 {
+			return merge.Result{}, fmt.Errorf("meeting %d has CRM matches without their bytes or their origin; run `minutebook verify --repair`", id)
+		}
 		v := views[id][0]
 		raw, err := a.codec.unpack(v.encoding, v.body)
 		return merge.Result{Raw: raw, Base: v.version.ID}, err

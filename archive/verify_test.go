@@ -84,6 +84,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	const crmOf3 = `(SELECT revision_id FROM parts WHERE recording_id = 3 AND part = 'crm_matches')`
 	for name, c := range map[string]struct {
 		damage   func(*testing.T, *Archive)
 		class    DamageClass
@@ -96,6 +97,8 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 		"part hash other":     {sql(`UPDATE revisions SET hash = zeroblob(32) WHERE id = 1`), DamagePart, 1, true},
 		"part without origin": {sql(`DELETE FROM observations WHERE revision_id = 1`), DamagePart, 1, true},
 		"bytes missing":       {sql(`DELETE FROM bodies WHERE revision_id = 1`), DamagePart, 1, true},
+		"CRM bytes missing":   {sql(`DELETE FROM bodies WHERE revision_id = ` + crmOf3), DamagePart, 3, true},
+		"CRM without origin":  {sql(`DELETE FROM observations WHERE revision_id = ` + crmOf3), DamagePart, 3, true},
 		"file missing":        {func(t *testing.T, a *Archive) { os.Remove(blob(t, a)) }, DamageFileMissing, 0, true},
 		"byte flipped":        {func(t *testing.T, a *Archive) { rewrite(t, blob(t, a), "a recording, of a kinD") }, DamageFile, 0, true},
 		"file cut short":      {func(t *testing.T, a *Archive) { rewrite(t, blob(t, a), "a recor") }, DamageFile, 0, true},
