@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/internal/sqlite"
 	"minutebook/internal/testrun"
 )
 
@@ -54,6 +55,45 @@ func TestADamagedDatabaseIsNamedByEveryCommand(t *testing.T) {
 				if after := databases(t, dir); !maps.Equal(before, after) {
 					t.Errorf("%v: the databases were %v and are %v", args, before, after)
 				}
+			}
+		})
+	}
+}
+
+// TestADatabaseOfALaterVersionIsRefused raises the schema of one database after another:
+// serve ends with a code with which the unit of systemd starts it no more, names the
+// database, and changes nothing.
+func TestADatabaseOfALaterVersionIsRefused(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	unit, err := os.ReadFile("../../packaging/minutebook.service")
+	if err != nil || !strings.Contains(string(unit), fmt.Sprintf("\nRestartPreventExitStatus=2 %d\n", newerCode)) {
+		t.Errorf("the unit starts a program again that is too old: %v", err)
+	}
+	whole := t.TempDir()
+	fillArchive(t, whole)
+	start(t, "serve", "--data", whole).stop() // makes the other databases
+	for name := range databases(t, whole) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				t.Fatal(err)
+			}
+			db := sqlite.Connect(filepath.Join(dir, name), "", nil)
+			_, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
+			if err = errors.Join(err, db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			before := databases(t, dir)
+			cmd := exec.CommandContext(t.Context(), "minutebook", "serve", "--data", dir)
+			cmd.Env = append(os.Environ(), "MINUTEBOOK_WEB_LISTEN=127.0.0.1:0")
+			out, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != newerCode || !strings.Contains(string(out), name+": it has schema version 9999") {
+				t.Errorf("exit code %d\n%s", code, out)
+			}
+			if after := databases(t, dir); !maps.Equal(before, after) {
+				t.Errorf("the databases were %v and are %v", before, after)
 			}
 		})
 	}

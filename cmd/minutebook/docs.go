@@ -59,6 +59,7 @@ const exitCodes = "# Commands\n\n" +
 	"| 1 | failed; standard error says why in one line |\n" +
 	"| 2 | misuse: the command line or the configuration makes no sense |\n" +
 	"| 3 to 5 | done in part: `import` left lines out (3), an account is not connected (3), `backup` removed no older one (3, 4), a log still holds what `forget` erased (5) |\n" +
+	"| 6 | a database or a backup is of a later version; the program is too old for it |\n" +
 	"| 10 to 24 | `verify`: the worst damage, see there; the same for a command that meets a damaged database |\n" +
 	"| 30, 31 | `doctor`: the worst finding is a warning, an error |\n\n"
 

@@ -16,6 +16,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/nearest"
+	"minutebook/internal/sqlite"
 )
 
 // Main is the program: its streams, its environment and the options that
@@ -34,7 +35,8 @@ type Main struct {
 
 // Run executes one command line and returns the exit code: 0 on success, the
 // operation's own code where it has one, 2 for a command line or a
-// configuration that makes no sense, 1 otherwise.
+// configuration that makes no sense, 6 and 10 for databases of a later version
+// and damaged ones, 1 otherwise.
 func (m *Main) Run(ctx context.Context, args []string) int {
 	root := m.rootCmd()
 	root.SetArgs(args)
@@ -59,11 +61,18 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 		return failed.ExitCode
 	}
 	fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
-	if errors.Is(err, archive.ErrDamaged) {
+	switch {
+	case errors.Is(err, archive.ErrDamaged):
 		return archive.DamageDatabase.ExitCode()
+	case errors.Is(err, sqlite.ErrNewer):
+		return newerCode
 	}
 	return 1
 }
+
+// newerCode is the exit code of a program that is too old for the data directory, which no
+// further try changes.
+const newerCode = 6
 
 // usageError is a mistake in the command line or the configuration: exit code 2.
 type usageError struct{ err error }
