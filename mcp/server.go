@@ -110,7 +110,3 @@ func readingTool(name, title, description string) *sdk.Tool {
 	return &sdk.Tool{Name: name, Title: title, Description: description,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
 }
-
-// Handler serves the protocol over HTTP, each request by itself. The caller
-// guards it against foreign hosts and pages.
-func (s *Server) Handler() http.Handler { return s.handler }

@@ -33,7 +33,8 @@ func (s *Server) Answer(ctx context.Context, message json.RawMessage) (json.RawM
 	case len(body) == 0 && reply.status < 300:
 		return nil, nil
 	case !json.Valid(body):
-		return refusal(message, reply.status, body), nil
+		refused, _ := refusal(message, body)
+		return refused, nil
 	}
 	return body, nil
 }
@@ -42,21 +43,40 @@ func (s *Server) Answer(ctx context.Context, message json.RawMessage) (json.RawM
 // does not know.
 const unknownMethod = "JSON RPC not handled"
 
-// refusal returns the protocol's answer to a message that is not accepted.
-func refusal(message json.RawMessage, status int, why []byte) json.RawMessage {
+// The protocol's codes of refused messages.
+const (
+	invalidMessage = -32700
+	invalidRequest = -32600
+	methodNotFound = -32601
+)
+
+// refusal returns the protocol's answer to a message that is not accepted, and its code.
+func refusal(message json.RawMessage, why []byte) (answer json.RawMessage, code int) {
+	id := json.RawMessage("null")
+	if given := readID(message); given != nil {
+		id = given
+	}
+	code = invalidRequest
+	switch {
+	case !json.Valid(message):
+		code = invalidMessage
+	case bytes.HasPrefix(why, []byte(unknownMethod)):
+		code = methodNotFound
+	}
+	raw, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, //nolint:errchkjson // valid parts alone
+		"error": map[string]any{"code": code, "message": string(why)}})
+	return raw, code
+}
+
+// readID returns the id of a message, or nil.
+func readID(message json.RawMessage) json.RawMessage {
 	var m struct {
 		ID json.RawMessage `json:"id"`
 	}
-	if json.Unmarshal(message, &m) != nil || m.ID == nil {
-		m.ID = json.RawMessage("null")
+	if json.Unmarshal(message, &m) != nil {
+		return nil
 	}
-	code := -32600 // invalid request
-	if bytes.HasPrefix(why, []byte(unknownMethod)) {
-		code = -32601 // method not found
-	}
-	raw, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, //nolint:errchkjson // valid parts alone
-		"error": map[string]any{"code": code, "message": fmt.Sprintf("%s (%d)", why, status)}})
-	return raw
+	return m.ID
 }
 
 // reply records a handler's answer.
