@@ -14,8 +14,9 @@ import (
 // BenchmarkFirstPaint opens each kind of page three times as somebody who was never here
 // before, and nine times as somebody who knows another page. It reports the medians of
 // when a page shows its first text, and the bytes of the first load and of the next page,
-// as the browser received them. The last page is a line of text without style, for comparison. The archive has the sample's meetings, or is the one in the
-// directory that MINUTEBOOK_DATA names.
+// as the browser received them. The last page is a line of text without style, for
+// comparison. The archive has the sample's meetings, or is the one in the directory that
+// MINUTEBOOK_DATA names.
 func BenchmarkFirstPaint(b *testing.B) {
 	dir := os.Getenv("MINUTEBOOK_DATA")
 	var s *site

@@ -1,7 +1,7 @@
 // Words that are selected in the transcript become a quote or a clip.
 import { $, button, clock } from "./app.js";
 
-const escape = text => text.replace(/[\\`*_{}[\]<>#|~&]/g, "\\$&");
+const escape = text => text.replace(/[\\\x60*_{}[\]<>#|~&]/g, "\\$&");
 
 export class Quote {
   constructor(page) {
