@@ -154,12 +154,12 @@ const changesRead = 500
 // does not see the only one that counts.
 func (s *server) seesChange(ctx context.Context, at archive.Position, rights []string, only int64) (archive.Position, bool, error) {
 	viewer := viewerOf(ctx)
-	if err := s.checkSeen(ctx, only); err != nil {
-		return at, false, err
-	}
 	head, err := s.Archive.Head(ctx)
 	if err != nil || viewer.All && only == 0 {
 		return head, err == nil, err
+	}
+	if err := s.checkSeen(ctx, only); err != nil { // after the head: a later loss is a later change
+		return at, false, err
 	}
 	changes, err := s.Archive.Changes(ctx, at, changesRead)
 	if errors.Is(err, archive.ErrForeignEpoch) {
