@@ -50,7 +50,7 @@ func variantsIn(variants []variant, field string) []string {
 const (
 	maxVariants = 1024  // variants of a word
 	maxScanned  = 20000 // terms of a field looked at to find them, in segments by their size
-	minScanned  = 1000  // but at least so many in a segment
+	minScanned  = 5000  // but at least so many in a segment: each has nearly all words of a language
 )
 
 // Weights of variants.
