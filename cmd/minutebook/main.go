@@ -15,6 +15,8 @@ import (
 	"unicode"
 
 	"github.com/blevesearch/bleve/v2"
+
+	"minutebook/internal/phrase"
 )
 
 // version is set when the program is built (see Makefile).
@@ -83,7 +85,7 @@ func withoutControls(text string) string {
 }
 
 func showControl(r rune) rune {
-	if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' || phrase.TurnsText(r) {
 		return unicode.ReplacementChar
 	}
 	return r

@@ -173,7 +173,7 @@ func TestATerminalObeysNobodysWords(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	data, talk := filepath.Join(dir, "data"), filepath.Join(dir, "Plan\u202e\x1b]0;owned\a\x1b[2J.vtt")
-	for path, text := range map[string]string{talk: "WEBVTT\n\n00:01.000 --> 00:02.000\nrocket \u202e\u2066\x1b]52;c;b3duZWQ=\a\x1b[1A\u009b2J\rlaunch\n", filepath.Join(dir, "no\x1b[2J.vtt"): ""} {
+	for path, text := range map[string]string{talk: "WEBVTT\n\n00:01.000 --> 00:02.000\nrocket \u200f\u202e\u2066\x1b]52;c;b3duZWQ=\a\x1b[1A\u009b2J\rlaunch\n", filepath.Join(dir, "no\x1b[2J.vtt"): ""} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestATerminalObeysNobodysWords(t *testing.T) {
 		_, _ = io.Copy(&shown, master) // ends with EIO when the other end is closed
 		<-ended
 		text := strings.NewReplacer("\r\n", "\n", "\rimport ", "", "\x1b[1m", "", "\x1b[0m", "").Replace(shown.String())
-		if args[0] == "search" && !strings.Contains(text, "rocket") {
+		if args[0] == "search" && !strings.Contains(text, "rocket \u200f") { // a mark that Arabic has
 			t.Errorf("search: %q", text)
 		}
 		if i := strings.IndexAny(text, "\x1b\a\r\u009b\u202e\u2066"); i >= 0 {

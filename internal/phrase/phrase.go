@@ -15,11 +15,17 @@ func OneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // which terminals obey, and without those that turn the direction of the text after them.
 func Tame(text string) string {
 	return OneLine(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !unicode.IsSpace(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) || TurnsText(r) {
 			return -1
 		}
 		return r
 	}, text))
+}
+
+// TurnsText reports whether a character turns the direction of the text after it. The marks of
+// direction, which Arabic and Hebrew texts have, act on their neighbours alone.
+func TurnsText(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
 // Count returns a number and its noun, such as "1 try" and "2 tries".
