@@ -23,6 +23,7 @@ func TestBrowserEntry(t *testing.T) {
 		"password and passkey": browserSignsIn,
 		"outlives the session": browserOutlivesTheSession,
 		"end of rights":        browserShowsTheEndOfRights,
+		"end of a session":     browserShowsTheEndOfASession,
 		"passkey alone":        browserIsInvitedByPasskey,
 		"provider":             browserSignsInAtAProvider,
 		"axe":                  browserAxeFindsNothingInside,

@@ -3,6 +3,8 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"testing"
@@ -75,6 +77,30 @@ func browserShowsTheEndOfRights(t *testing.T, c *browsertest.Chromium) {
 	if _, err := s.people.EndSessions(t.Context(), access.ActorCommand, bob.ID); err != nil {
 		t.Fatal(err)
 	}
+	s.apply(meeting(9001, "Seal", "2026-06-10T10:00:00Z", `"recorded_by":{"name":"Bob","email":"bob@acme.example"}`))
+	b.WaitFor(`location.pathname === "/login"`)
+}
+
+// browserShowsTheEndOfASession ends the session of a page that browsers reach by plain HTTP in
+// a network: they do not say there that a script asks, which is led to sign in as a page is.
+func browserShowsTheEndOfASession(t *testing.T, c *browsertest.Chromium) {
+	s := newEntrySite(t, nil)
+	home, err := url.Parse(s.URL)
+	must(t, err)
+	plain := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(home)
+		r.Out.Header.Del("Sec-Fetch-Dest")
+	}})
+	t.Cleanup(plain.Close)
+	address := "http://localhost" + plain.Listener.Addr().String()[len("127.0.0.1"):]
+	bob := s.signIn("bob@acme.example", false)
+	b := c.Open(t, address)
+	b.Allow("401")
+	s.giveSession(b)
+	b.Do(chromedp.Navigate(address + "/"))
+	b.WaitFor(`!!document.querySelector("[data-live]")`)
+	_, err = s.people.EndSessions(t.Context(), access.ActorCommand, bob.ID)
+	must(t, err)
 	s.apply(meeting(9001, "Seal", "2026-06-10T10:00:00Z", `"recorded_by":{"name":"Bob","email":"bob@acme.example"}`))
 	b.WaitFor(`location.pathname === "/login"`)
 }

@@ -236,6 +236,12 @@ async function refresh(name) {
 // isOver reports whether an answer says that the right to see something has ended.
 const isOver = ({ status }) => [401, 403, 404, 410].includes(status);
 
+// leadsAway reports whether the page of the window is over, or leads elsewhere, such as to sign in.
+async function leadsAway() {
+  const page = await fetch(location.href, { method: "HEAD", redirect: "manual" });
+  return isOver(page) || page.type === "opaqueredirect";
+}
+
 // live waits for changes, while the page is seen: over HTTP/1.1 a browser has six connections
 // to a host for all its windows.
 async function live(part) {
@@ -252,7 +258,7 @@ async function live(part) {
         continue;
       }
       const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`, { signal: seen.signal });
-      if (isOver(answer) && isOver(await fetch(location.href))) return void location.reload(); // it says so
+      if (isOver(answer) && await leadsAway()) return void location.reload(); // it says so
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
       if (away) meeting.regain?.();
