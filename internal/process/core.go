@@ -13,7 +13,7 @@ func RefuseCore() error {
 	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &l); err != nil {
 		return fmt.Errorf("read the limit of core files: %w", err)
 	}
-	l.Cur = 0
+	l.Cur = min(1, l.Max) // less than a file needs; and Linux gives a program that collects images none at exactly 1
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &l); err != nil {
 		return fmt.Errorf("limit core files: %w", err)
 	}
