@@ -12,7 +12,7 @@ import (
 	"minutebook/archive/archivetest"
 )
 
-// TestLinksAndPipesAreNamed puts into a folder what is no file, beside a meeting: the
+// TestLinksAndPipesAreNamed puts links and a pipe into a folder, beside a meeting: the
 // command and the watcher name each entry that could be expected to be read, once.
 func TestLinksAndPipesAreNamed(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()

@@ -70,7 +70,7 @@ func rawStream(w io.Writer) io.Writer {
 var bold = regexp.MustCompile("\x1b\\[[01]m")
 
 // withoutControls replaces control characters but for line ends, tabs and the bold of hits,
-// and those that turn the direction of what follows them.
+// and those that turn the direction of the text after them.
 func withoutControls(text string) string {
 	var b strings.Builder
 	for {

@@ -76,8 +76,8 @@ func run(program, version, licenses string) error {
 // licenseName is the name of a file that has to be passed on with a module.
 var licenseName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)([.-].*)?$`)
 
-// copyLicenses copies the licences of a module, which has at least one. Its folder is what
-// the go command answers.
+// copyLicenses copies the licences of a module, which has at least one. The go command
+// answers the arguments with the module's folder.
 func copyLicenses(dir string, args ...string) error {
 	root, err := exec.Command("go", args...).Output()
 	if err != nil {

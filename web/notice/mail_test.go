@@ -20,7 +20,7 @@ func (k *kept) SendTo(_ context.Context, m notify.Message, _ ...string) error {
 }
 
 // TestWordsOfOthersStayWords mails names, titles and talk that would write other lines, obey
-// as commands of a terminal, or turn what follows them.
+// as commands of a terminal, or turn the text after them.
 func TestWordsOfOthersStayWords(t *testing.T) {
 	const hostile = "Plan \u202egnp.exe\r\n\r\nBcc: eve@x.example\x00\x1b[31m\u2066"
 	var k kept
