@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/archive/notes"
 	"minutebook/internal/testrun"
@@ -63,7 +64,7 @@ func TestFeedsOfHostileNamesAreXML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := s.notes.MakeFeed(t.Context(), notes.Owner, saved.ID)
+	secret, err := s.notes.MakeFeed(t.Context(), notes.Owner, saved.ID, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

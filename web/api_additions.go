@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -139,12 +140,13 @@ type savedJSON struct {
 	HasFeed   bool     `json:"has_feed"`
 	Notify    string   `json:"notify,omitempty"`
 	CreatedAt api.Time `json:"created_at"`
+	ChangedAt api.Time `json:"changed_at"`
 	Feed      string   `json:"feed,omitempty"`   // the address of a feed that was just made
 	Secret    string   `json:"secret,omitempty"` // of webhooks that were just asked for
 }
 
 func newSavedJSON(s notes.SavedSearch) savedJSON {
-	return savedJSON{ID: s.ID, Name: s.Name, Query: s.Query, HasFeed: s.HasFeed, Notify: s.Notify, CreatedAt: api.TimeOf(s.CreatedAt)}
+	return savedJSON{ID: s.ID, Name: s.Name, Query: s.Query, HasFeed: s.HasFeed, Notify: s.Notify, CreatedAt: api.TimeOf(s.CreatedAt), ChangedAt: api.TimeOf(s.ChangedAt)}
 }
 
 // apiSaved answers with the visitor's saved searches.
@@ -162,9 +164,10 @@ func (s *server) apiSaved(w http.ResponseWriter, r *http.Request) error {
 
 // savedRequest is the body of a change of a saved search.
 type savedRequest struct {
-	Name    string `json:"name"`
-	Query   string `json:"query"`
-	Address string `json:"address"` // of notifications
+	Name      string    `json:"name"`
+	Query     string    `json:"query"`
+	Address   string    `json:"address"`    // of notifications
+	ChangedAt time.Time `json:"changed_at"` // of the search as the program has read it; zero: whatever it is
 }
 
 // apiSave saves a search.
@@ -199,8 +202,11 @@ func (s *server) apiChangeSaved(w http.ResponseWriter, r *http.Request) error {
 	}
 	change := r.PathValue("change")
 	feed, secret, err := s.changeOfSaved(r, id, change, q)
+	if errors.Is(err, notes.ErrChanged) {
+		return &failure{http.StatusConflict, "The search was changed in another window meanwhile. There it says: “" + before.State() + "”"}
+	}
 	if err != nil {
-		return err
+		return toNotesFailure(err)
 	}
 	after := before
 	if change != "delete" {

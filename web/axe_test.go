@@ -23,7 +23,7 @@ func browserAxeFindsNothing(t *testing.T, c *browsertest.Chromium) {
 	s.server.Setup = &Setup{Accounts: func() []string { return added }, ReceiverURL: "https://minutes.example/in"}
 	saved, err := s.server.Notes.Save(t.Context(), 0, "Budget", "budget")
 	if err == nil {
-		_, err = s.server.Notes.SetNotify(t.Context(), 0, saved.ID, "mailto:me@own.example")
+		_, err = s.server.Notes.SetNotify(t.Context(), 0, saved.ID, "mailto:me@own.example", time.Time{})
 	}
 	if err == nil {
 		saved, err = s.server.Notes.ByNotify(t.Context(), saved.ID)

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/api"
 	"minutebook/internal/testrun"
@@ -32,7 +33,7 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	feed, err := s.notes.MakeFeed(t.Context(), admin.ID, saved.ID)
+	feed, err := s.notes.MakeFeed(t.Context(), admin.ID, saved.ID, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ func templateFuncs(a *assets, base basePath, zone *time.Location) template.FuncM
 		"asset":    func(name string) string { return base.path(a.address[name]) },
 		"when":     func(t time.Time) string { return formatTime(t, zone) },
 		"clock":    formatClock,
+		"state":    stateAt,
 		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"minutes":  formatMinutes,
 		"number":   formatNumber[int],

@@ -20,7 +20,7 @@ type meetingNote struct {
 	Own     bool
 	Author  string // "" for the owner of an archive without sign-in
 	Address string // of its moment; "" about the whole meeting
-	State   string // see noteState
+	State   string // see stateAt
 }
 
 // listNotes returns the notes on a meeting that the visitor may read.
@@ -32,7 +32,7 @@ func (s *server) listNotes(r *http.Request, id int64) ([]meetingNote, error) {
 	}
 	var out []meetingNote
 	for _, n := range all {
-		v := meetingNote{Note: n, Own: n.Person == person, State: noteState(n)}
+		v := meetingNote{Note: n, Own: n.Person == person, State: stateAt(n.ChangedAt)}
 		if v.Author, err = s.nameOf(r, n.Person); err != nil {
 			return nil, err
 		}
@@ -79,14 +79,15 @@ func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	seen := parseState(form.Get("seen"))
 	switch form.Get("do") {
 	case "change":
 		if note.Private == private && asSent(note.Text) == asSent(strings.TrimSpace(form.Get("text"))) {
 			break // it was sent before
 		}
-		err = s.changeNote(r.Context(), note, form.Get("text"), private, parseNoteState(form.Get("seen")))
+		err = s.changeNote(r.Context(), note, form.Get("text"), private, seen)
 	case "delete":
-		err = s.Notes.Delete(r.Context(), note.Person, note.ID)
+		err = s.explainNote(r.Context(), note, s.Notes.Delete(r.Context(), note.Person, note.ID, seen))
 	default:
 		return &failure{http.StatusBadRequest, "This form could not be read."}
 	}
@@ -99,7 +100,12 @@ func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
 // changeNote changes an own note that its author has seen as it was at a time; a zero one
 // stands for any.
 func (s *server) changeNote(ctx context.Context, note notes.Note, text string, private bool, seen time.Time) error {
-	err := s.Notes.Change(ctx, note.Person, note.ID, text, private, seen)
+	return s.explainNote(ctx, note, s.Notes.Change(ctx, note.Person, note.ID, text, private, seen))
+}
+
+// explainNote makes a failure of the error of a change of an own note: of one that was changed
+// elsewhere it says the text.
+func (s *server) explainNote(ctx context.Context, note notes.Note, err error) error {
 	if !errors.Is(err, notes.ErrChanged) {
 		return toNotesFailure(err)
 	}
@@ -109,11 +115,12 @@ func (s *server) changeNote(ctx context.Context, note notes.Note, text string, p
 	return &failure{http.StatusConflict, "The note was changed in another window meanwhile. There it says: “" + note.Text + "”"}
 }
 
-// noteState names the state of a note that a form shows.
-func noteState(n notes.Note) string { return strconv.FormatInt(n.ChangedAt.UnixMilli(), 10) }
+// stateAt names the state of a note or saved search that a form shows, by the time of its last
+// change.
+func stateAt(changed time.Time) string { return strconv.FormatInt(changed.UnixMilli(), 10) }
 
-// parseNoteState returns the time of a noteState, or zero for a form without one.
-func parseNoteState(state string) time.Time {
+// parseState returns the time of a stateAt, or zero for a form without one.
+func parseState(state string) time.Time {
 	millis, err := strconv.ParseInt(state, 10, 64)
 	if err != nil {
 		return time.Time{}
@@ -228,8 +235,16 @@ func (s *server) apiDeleteNote(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Notes.Delete(r.Context(), note.Person, note.ID); err != nil {
-		return toNotesFailure(err)
+	var q struct {
+		ChangedAt time.Time `json:"changed_at"` // as of a change
+	}
+	if r.ContentLength != 0 {
+		if err := readJSON(w, r, &q); err != nil {
+			return err
+		}
+	}
+	if err := s.explainNote(r.Context(), note, s.Notes.Delete(r.Context(), note.Person, note.ID, q.ChangedAt)); err != nil {
+		return err
 	}
 	return s.answerNote(w, r, note)
 }

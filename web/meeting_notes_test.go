@@ -162,6 +162,59 @@ func TestProgramsLoseNoChangeOfANote(t *testing.T) {
 	s.shows(200, address, "Whatever it was.")
 }
 
+// state returns the state of the first note or saved search of a page, as its forms send it.
+func (s *site) state(page string) string {
+	s.t.Helper()
+	found := regexp.MustCompile(`name="seen" value="(\d+)"`).FindStringSubmatch(s.shows(200, page))
+	if found == nil {
+		s.t.Fatalf("%s has no form that says what it has seen", page)
+	}
+	return found[1]
+}
+
+// TestNothingIsDeletedUnseen deletes a note and a saved search, by program and on the page, that
+// were changed after they were read.
+func TestNothingIsDeletedUnseen(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
+	ask := func(want int, address, body, said string) (changed string) {
+		t.Helper()
+		resp, answer := s.submit(address, body)
+		if resp.StatusCode != want || !strings.Contains(answer, said) {
+			t.Errorf("%s %s is answered %s %s", address, body, resp.Status, answer)
+		}
+		var read struct {
+			ChangedAt string `json:"changed_at"`
+		}
+		_ = json.Unmarshal([]byte(answer), &read) // a page has none
+		return fmt.Sprintf(`{"changed_at":%q}`, read.ChangedAt)
+	}
+	const note, search = "/api/v1/meetings/1/notes", "/api/v1/saved-searches"
+	for _, thing := range []struct{ add, one, first, then, page, form, changed, says string }{
+		{note, note + "/1", `{"text":"First."}`, `{"text":"Second."}`, "/meetings/1", "do=delete&note=1", "/meetings/1/notes", "“Second.”"},
+		{search, search + "/1", `{"name":"A","query":"one"}`, `{"name":"A","query":"two"}`, "/saved", "", "/saved/1/delete", "changed in another window"},
+	} {
+		rename := map[bool]string{true: "/rename"}[thing.add == search]
+		old := ask(200, thing.add, thing.first, "")
+		seen := s.state(thing.page)
+		s.now.Store(new(s.now.Load().Add(time.Minute)))
+		read := ask(200, thing.one+rename, thing.then, "")
+		ask(409, thing.one+"/delete", old, "changed in another window")
+		ask(409, thing.changed, thing.form+"&seen="+seen, thing.says)
+		s.shows(200, thing.page, s.state(thing.page))
+		ask(200, thing.one+"/delete", read, "")
+		ask(404, thing.one+"/delete", read, "not there any more")
+	}
+	// What another window gave a search is not ended either.
+	ask(200, search, `{"name":"B","query":"one"}`, "")
+	seen := s.state("/saved")
+	ask(200, "/saved/2/feed", "seen="+seen, "/feeds/")
+	for _, change := range []string{"feed", "end-feed", "notify", "delete"} {
+		ask(409, "/saved/2/"+change, "seen="+seen, "is shown as it is now")
+	}
+	ask(303, "/saved/2/end-feed", "seen="+s.state("/saved"), "")
+	ask(303, "/saved/2/delete", "", "") // by a page of before
+}
+
 func TestActionItemsAreTickedOffOnTheMeeting(t *testing.T) {
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", `"action_items":[{"description":"Send it","recording_timestamp":"00:00:20"},{"description":"Was sent","completed":true}]`))
 	body := s.shows(200, "/meetings/1", `name="text" value="Send it"`, `aria-label="done at the service"`)

@@ -154,7 +154,7 @@ func TestAChangeDuringATurnIsKept(t *testing.T) {
 	mailed, _ := s.saveWithHook("Mail", "mailto:me@own.example")
 	post := &mails{during: func() {
 		s.apply(meeting(12, "Late walrus", "2026-06-10T09:00:00Z", ""))
-		if err := db.ChangeSaved(ctx, 0, mailed.ID, "Mail", "old"); err != nil {
+		if err := db.ChangeSaved(ctx, 0, mailed.ID, "Mail", "old", time.Time{}); err != nil {
 			t.Error(err)
 		}
 	}}
@@ -165,7 +165,7 @@ func TestAChangeDuringATurnIsKept(t *testing.T) {
 	}
 	h.secret = hooks.Secret
 	h.answer = func() int {
-		if _, err := db.SetNotify(ctx, 0, saved.ID, h.URL+"/other"); err != nil {
+		if _, err := db.SetNotify(ctx, 0, saved.ID, h.URL+"/other", time.Time{}); err != nil {
 			t.Error(err)
 		}
 		return http.StatusGone

@@ -50,17 +50,17 @@ func readersOfWalruses() []*reader {
 			return cmp.Or(err, s.people.RemoveAddress(s.t.Context(), access.ActorCommand, r.person.ID, r.person.Address()))
 		}},
 		{why: "the searches are deleted", end: func(s *entrySite, r *reader) error {
-			return s.changeSearches(r, func(id int64) error { return s.notes.DeleteSaved(s.t.Context(), r.person.ID, id) })
+			return s.changeSearches(r, func(id int64) error { return s.notes.DeleteSaved(s.t.Context(), r.person.ID, id, time.Time{}) })
 		}},
 		{why: "the searches are others", end: func(s *entrySite, r *reader) error {
 			return s.changeSearches(r, func(id int64) error {
-				return s.notes.ChangeSaved(s.t.Context(), r.person.ID, id, fmt.Sprint("Other ", id), fmt.Sprintf("walrus %d", r.first))
+				return s.notes.ChangeSaved(s.t.Context(), r.person.ID, id, fmt.Sprint("Other ", id), fmt.Sprintf("walrus %d", r.first), time.Time{})
 			})
 		}},
 		{why: "no address", end: func(s *entrySite, r *reader) error {
 			return s.changeSearches(r, func(id int64) error {
-				_, err := s.notes.SetNotify(s.t.Context(), r.person.ID, id, "")
-				return cmp.Or(err, s.notes.EndFeed(s.t.Context(), r.person.ID, id))
+				_, err := s.notes.SetNotify(s.t.Context(), r.person.ID, id, "", time.Time{})
+				return cmp.Or(err, s.notes.EndFeed(s.t.Context(), r.person.ID, id, time.Time{}))
 			})
 		}},
 	}
@@ -161,10 +161,10 @@ func (s *entrySite) watchWalruses(server *server, r *reader, hook string) []json
 		saved, err := server.Notes.Save(s.t.Context(), r.person.ID, "Watch "+address, "walrus")
 		var secret string
 		if err == nil {
-			_, err = server.Notes.SetNotify(s.t.Context(), r.person.ID, saved.ID, address)
+			_, err = server.Notes.SetNotify(s.t.Context(), r.person.ID, saved.ID, address, time.Time{})
 		}
 		if err == nil && address == "" {
-			secret, err = server.Notes.MakeFeed(s.t.Context(), r.person.ID, saved.ID)
+			secret, err = server.Notes.MakeFeed(s.t.Context(), r.person.ID, saved.ID, time.Time{})
 			r.feed = s.URL + "/feeds/" + secret
 		}
 		if err != nil {

@@ -72,7 +72,7 @@ func TestNotifications(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newHook(t)
-	if h.secret, err = s.server.Notes.SetNotify(t.Context(), 0, saved.ID, h.URL+"/secret-path"); err != nil {
+	if h.secret, err = s.server.Notes.SetNotify(t.Context(), 0, saved.ID, h.URL+"/secret-path", time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	s.server.NotifyClient, s.server.PageURL = h.Client(), "https://example.org/minutebook/"
@@ -142,7 +142,7 @@ func TestNotificationsKeepRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newHook(t)
-	if h.secret, err = server.Notes.SetNotify(t.Context(), ann.ID, saved.ID, h.URL); err != nil {
+	if h.secret, err = server.Notes.SetNotify(t.Context(), ann.ID, saved.ID, h.URL, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	s.waitForLaterChange(saved.CreatedAt)
@@ -173,7 +173,7 @@ func (s *site) saveWithHook(name, address string) (saved notes.SavedSearch, secr
 	s.t.Helper()
 	saved, err := s.server.Notes.Save(s.t.Context(), 0, name, "walrus")
 	if err == nil {
-		secret, err = s.server.Notes.SetNotify(s.t.Context(), 0, saved.ID, address)
+		secret, err = s.server.Notes.SetNotify(s.t.Context(), 0, saved.ID, address, time.Time{})
 	}
 	if err != nil {
 		s.t.Fatal(err)

@@ -91,59 +91,56 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.notFound(w, r)
 	}
-	p := savedPage{For: r.PostForm.Get("name")}
-	if was := r.PostForm.Get("was"); was != "" {
-		written := notes.SavedSearch{Name: strings.TrimSpace(p.For), Query: strings.TrimSpace(r.PostForm.Get("query"))}.State()
-		saved, err := s.Notes.SavedByID(r.Context(), personOf(r.Context()), id)
-		switch {
-		case errors.Is(err, archive.ErrNotFound):
-			return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was deleted in another window meanwhile. You wrote: “" + written + "”."})
-		case err != nil:
-			return err
-		case was != saved.State() && written != saved.State(): // else it was sent before
-			return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was changed in another window meanwhile, and is shown as it is now. You wrote: “" + written + "”."})
-		}
+	change, q := r.PathValue("change"), savedRequest{r.PostForm.Get("name"), r.PostForm.Get("query"), r.PostForm.Get("address"), parseState(r.PostForm.Get("seen"))}
+	p := savedPage{For: q.Name}
+	p.Feed, p.Secret, err = s.changeOfSaved(r, id, change, q)
+	wrote := ""
+	if change == "rename" {
+		wrote = " You wrote: “" + notes.SavedSearch{Name: strings.TrimSpace(q.Name), Query: strings.TrimSpace(q.Query)}.State() + "”."
 	}
-	p.Feed, p.Secret, err = s.changeOfSaved(r, id, r.PathValue("change"), savedRequest{r.PostForm.Get("name"), r.PostForm.Get("query"), r.PostForm.Get("address")})
 	switch {
+	case errors.Is(err, notes.ErrChanged):
+		return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was changed in another window meanwhile, and is shown as it is now." + wrote})
+	case errors.Is(err, archive.ErrNotFound) && wrote != "":
+		return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was deleted in another window meanwhile." + wrote})
 	case err != nil:
-		return s.refuseSaved(w, r, err)
+		return s.refuseSaved(w, r, toNotesFailure(err))
 	case p.Feed != "" || p.Secret != "":
 		return s.renderSaved(w, r, http.StatusOK, p)
 	}
 	return s.seeOther(w, r, "/saved")
 }
 
-// changeOfSaved makes a change of the visitor's saved search. It returns the address of a
-// feed, or the secret of webhooks, that it made.
+// changeOfSaved makes a change of the visitor's saved search as it was seen. It returns the
+// address of a feed, or the secret of webhooks, that it made.
 func (s *server) changeOfSaved(r *http.Request, id int64, change string, q savedRequest) (feed, secret string, err error) {
 	ctx, person := r.Context(), personOf(r.Context())
 	switch change {
 	case "rename":
 		if err = checkQuery(q.Query); err == nil {
-			err = s.Notes.ChangeSaved(ctx, person, id, q.Name, q.Query)
+			err = s.Notes.ChangeSaved(ctx, person, id, q.Name, q.Query, q.ChangedAt)
 		}
 	case "delete":
-		err = s.Notes.DeleteSaved(ctx, person, id)
+		err = s.Notes.DeleteSaved(ctx, person, id, q.ChangedAt)
 	case "feed":
-		if feed, err = s.Notes.MakeFeed(ctx, person, id); err == nil {
+		if feed, err = s.Notes.MakeFeed(ctx, person, id, q.ChangedAt); err == nil {
 			feed = s.publicAddress(r) + "/feeds/" + feed
 		}
 	case "end-feed":
-		err = s.Notes.EndFeed(ctx, person, id)
+		err = s.Notes.EndFeed(ctx, person, id, q.ChangedAt)
 	case "notify":
-		secret, err = s.setNotify(ctx, id, q.Address)
+		secret, err = s.setNotify(ctx, id, q)
 	default:
 		err = &failure{http.StatusNotFound, "A saved search has no such change."}
 	}
-	return feed, secret, toNotesFailure(err)
+	return feed, secret, err
 }
 
 // setNotify has new matches of the visitor's saved search notified at an address: see
 // [notes.DB.SetNotify]. E-mail goes to the visitor's own addresses alone, and webhooks to
 // addresses that are not of a private network.
-func (s *server) setNotify(ctx context.Context, id int64, address string) (secret string, err error) {
-	person := personOf(ctx)
+func (s *server) setNotify(ctx context.Context, id int64, q savedRequest) (secret string, err error) {
+	person, address := personOf(ctx), q.Address
 	if to, ok := strings.CutPrefix(address, "mailto:"); ok {
 		own, err := s.mailAddresses(ctx, person)
 		if err != nil {
@@ -155,7 +152,7 @@ func (s *server) setNotify(ctx context.Context, id int64, address string) (secre
 	} else if err := outbound.CheckURL(address, s.NotifyClient != nil); address != "" && err != nil {
 		return "", &failure{http.StatusUnprocessableEntity, "The address for notifications " + err.Error() + "."}
 	}
-	return s.Notes.SetNotify(ctx, person, id, address)
+	return s.Notes.SetNotify(ctx, person, id, address, q.ChangedAt)
 }
 
 // mailAddresses returns the addresses to which a person may have e-mail sent.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/web/access"
 )
@@ -106,7 +107,7 @@ func TestFeedsKnowTheirMeetings(t *testing.T) {
 	s := newSite(t, json.RawMessage(strings.Replace(string(meeting(7, "TITLE", "2026-06-10T09:00:00Z", "")), "TITLE", `Walrus \u0001\ufffe & \u0000`, 1)))
 	one, err := s.server.Notes.Save(t.Context(), 0, "Herd \x01", "walrus")
 	must(t, err)
-	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, one.ID)
+	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, one.ID, time.Time{})
 	must(t, err)
 	read := func(host string) (f atomFeed) {
 		resp, body := s.get("/feeds/"+secret, "Host", host)
@@ -128,7 +129,7 @@ func TestFeedsOfTheOwnerEndWithSignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, one.ID)
+	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, one.ID, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestFeedsOfTheOwnerEndWithSignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loosened, err := s.server.Notes.MakeFeed(t.Context(), 0, loose.ID)
+	loosened, err := s.server.Notes.MakeFeed(t.Context(), 0, loose.ID, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,32 +88,60 @@ func (d *DB) Change(ctx context.Context, person, id int64, text string, private 
 		return err
 	}
 	return d.write(ctx, "change a note", func(tx *sql.Tx) error {
-		found, err := sqlite.List(ctx, tx, scanNote, `SELECT `+noteColumns+` FROM notes WHERE id = ? AND person = ?`, id, person)
+		was, err := ownNote(ctx, tx, person, id)
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 {
-			return archive.ErrNotFound
-		}
-		was := found[0]
 		if was.Text == text && was.Private == private {
 			return nil
 		}
-		if !seen.IsZero() && seen.UnixMilli() != was.ChangedAt.UnixMilli() {
-			return ErrChanged
+		if err := checkSeen(seen, was.ChangedAt); err != nil {
+			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE notes SET text = ?, private = ?, changed_at = ? WHERE id = ?`,
-			text, private, max(d.now().UnixMilli(), was.ChangedAt.UnixMilli()+1), id) // each change has a time of its own
+			text, private, d.timeAfter(was.ChangedAt), id)
 		return err
 	})
 }
 
-// Delete deletes a person's own note. It fails with [archive.ErrNotFound] for a note
-// that is not the person's.
-func (d *DB) Delete(ctx context.Context, person, id int64) error {
+// Delete deletes a person's own note. It fails as Change does.
+func (d *DB) Delete(ctx context.Context, person, id int64, seen time.Time) error {
 	return d.write(ctx, "delete a note", func(tx *sql.Tx) error {
-		return expectRow(tx.ExecContext(ctx, `DELETE FROM notes WHERE id = ? AND person = ?`, id, person))
+		was, err := ownNote(ctx, tx, person, id)
+		if err == nil {
+			err = checkSeen(seen, was.ChangedAt)
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM notes WHERE id = ?`, id)
+		}
+		return err
 	})
+}
+
+// ownNote returns a person's own note in a transaction, or fails with [archive.ErrNotFound].
+func ownNote(ctx context.Context, tx *sql.Tx, person, id int64) (Note, error) {
+	found, err := sqlite.List(ctx, tx, scanNote, `SELECT `+noteColumns+` FROM notes WHERE id = ? AND person = ?`, id, person)
+	if err == nil && len(found) == 0 {
+		err = archive.ErrNotFound
+	}
+	if err != nil {
+		return Note{}, err
+	}
+	return found[0], nil
+}
+
+// checkSeen fails with ErrChanged where something was last changed at another time than a
+// person has seen; a zero seen takes any.
+func checkSeen(seen, changed time.Time) error {
+	if !seen.IsZero() && seen.UnixMilli() != changed.UnixMilli() {
+		return ErrChanged
+	}
+	return nil
+}
+
+// timeAfter returns the time of a change, in milliseconds: each change has one of its own.
+func (d *DB) timeAfter(last time.Time) int64 {
+	return max(d.now().UnixMilli(), last.UnixMilli()+1)
 }
 
 // Note returns a note that a person reads, or fails with [archive.ErrNotFound]. Whether

@@ -30,7 +30,7 @@ var (
 	ErrSearch  = fmt.Errorf("a saved search has a name of 1 to %d and a query of 1 to %d characters", maxName, maxQuery)
 	ErrExists  = errors.New("there is a saved search with this name already: choose another one")
 	ErrAddress = errors.New("notifications go to an http or https address, or to mailto: and an e-mail address")
-	ErrChanged = errors.New("the note was changed meanwhile: read it again")
+	ErrChanged = errors.New("it was changed meanwhile: read it again")
 	ErrMany    = fmt.Errorf("a person has at most %d saved searches: delete one first", maxSaved)
 )
 

@@ -115,7 +115,7 @@ func TestPrivateNotesAreTheirAuthors(t *testing.T) {
 	if _, err := d.Note(ctx, bob, private.ID); !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("another's private note: %v", err)
 	}
-	for name, err := range map[string]error{"change": d.Change(ctx, bob, private.ID, "x", false, time.Time{}), "delete": d.Delete(ctx, bob, private.ID)} {
+	for name, err := range map[string]error{"change": d.Change(ctx, bob, private.ID, "x", false, time.Time{}), "delete": d.Delete(ctx, bob, private.ID, time.Time{})} {
 		if !errors.Is(err, archive.ErrNotFound) {
 			t.Errorf("%s another's note: %v", name, err)
 		}
@@ -125,7 +125,7 @@ func TestPrivateNotesAreTheirAuthors(t *testing.T) {
 	expect(t, "after the change", texts(t, got, err), "told at last")
 	got, err = d.find(ctx, ann, "secret")
 	expect(t, "by its old words", texts(t, got, err), "")
-	check(t, d.Delete(ctx, ann, private.ID))
+	check(t, d.Delete(ctx, ann, private.ID, time.Time{}))
 	if _, err := d.Add(ctx, Note{RecordingID: 3, Text: "x"}); !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("note on a meeting that is not there: %v", err)
 	}
@@ -200,7 +200,7 @@ func TestSavedSearchesKeepTheirSecretsHashed(t *testing.T) {
 	if _, err := d.Save(ctx, ann, "Prices", "x"); !errors.Is(err, ErrExists) {
 		t.Errorf("the same name: %v", err)
 	}
-	secret, err := d.MakeFeed(ctx, ann, s.ID)
+	secret, err := d.MakeFeed(ctx, ann, s.ID, time.Time{})
 	check(t, err)
 	got, err := d.ByFeed(ctx, secret)
 	check(t, err)
@@ -209,17 +209,17 @@ func TestSavedSearchesKeepTheirSecretsHashed(t *testing.T) {
 	if files := residue.Find(t, secret, a.Dir()); files != nil {
 		t.Errorf("the feed's secret lies in %v", files)
 	}
-	newer, err := d.MakeFeed(ctx, ann, s.ID)
+	newer, err := d.MakeFeed(ctx, ann, s.ID, time.Time{})
 	check(t, err)
 	if _, err := d.ByFeed(ctx, secret); !errors.Is(err, archive.ErrNotFound) || newer == secret {
 		t.Errorf("the old secret: %v", err)
 	}
 	for _, wrong := range []string{"ftp://x/y", "mailto:", "mailto:Ann <a@b.c>", "https://", "x"} {
-		if _, err := d.SetNotify(ctx, ann, s.ID, wrong); !errors.Is(err, ErrAddress) {
+		if _, err := d.SetNotify(ctx, ann, s.ID, wrong, time.Time{}); !errors.Is(err, ErrAddress) {
 			t.Errorf("notify %q: %v", wrong, err)
 		}
 	}
-	signing, err := d.SetNotify(ctx, ann, s.ID, "https://hooks.example.com/x")
+	signing, err := d.SetNotify(ctx, ann, s.ID, "https://hooks.example.com/x", time.Time{})
 	check(t, err)
 	s, err = d.ByNotify(ctx, s.ID)
 	check(t, err)
@@ -230,13 +230,13 @@ func TestSavedSearchesKeepTheirSecretsHashed(t *testing.T) {
 	if len(notified) != 1 || !strings.HasPrefix(signing, "whsec_") || notified[0].Secret != signing || notified[0].Seen.Seq != 7 {
 		t.Errorf("notified %+v", notified)
 	}
-	for name, err := range map[string]error{"delete": d.DeleteSaved(ctx, bob, s.ID), "feed": d.EndFeed(ctx, bob, s.ID)} {
+	for name, err := range map[string]error{"delete": d.DeleteSaved(ctx, bob, s.ID, time.Time{}), "feed": d.EndFeed(ctx, bob, s.ID, time.Time{})} {
 		if !errors.Is(err, archive.ErrNotFound) {
 			t.Errorf("%s of another's search: %v", name, err)
 		}
 	}
-	check(t, d.EndFeed(ctx, ann, s.ID))
-	check(t, d.DeleteSaved(ctx, ann, s.ID))
+	check(t, d.EndFeed(ctx, ann, s.ID, time.Time{}))
+	check(t, d.DeleteSaved(ctx, ann, s.ID, time.Time{}))
 	if left, err := d.Saved(ctx, ann); err != nil || len(left) != 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
@@ -257,7 +257,7 @@ func TestEndsOfAnEarlierAddressDoNothing(t *testing.T) {
 		}
 		saved[i], err = d.Save(ctx, person, fmt.Sprint(i), "price")
 		check(t, err)
-		_, err = d.SetNotify(ctx, person, saved[i].ID, address)
+		_, err = d.SetNotify(ctx, person, saved[i].ID, address, time.Time{})
 		check(t, err)
 		saved[i], err = d.ByNotify(ctx, saved[i].ID)
 		check(t, err)
@@ -271,8 +271,8 @@ func TestEndsOfAnEarlierAddressDoNothing(t *testing.T) {
 		return all
 	}
 	for name, change := range map[string]func() error{
-		"another address": func() error { _, err := d.SetNotify(ctx, ann, saved[0].ID, work); return err },
-		"the same again":  func() error { _, err := d.SetNotify(ctx, ann, saved[0].ID, home); return err },
+		"another address": func() error { _, err := d.SetNotify(ctx, ann, saved[0].ID, work, time.Time{}); return err },
+		"the same again":  func() error { _, err := d.SetNotify(ctx, ann, saved[0].ID, home, time.Time{}); return err },
 	} {
 		check(t, change())
 		before := addresses()
@@ -283,11 +283,11 @@ func TestEndsOfAnEarlierAddressDoNothing(t *testing.T) {
 			expect(t, end+" after "+name, addresses(), before)
 		}
 	}
-	check(t, d.ChangeSaved(ctx, ann, saved[1].ID, "1", "cost"))
+	check(t, d.ChangeSaved(ctx, ann, saved[1].ID, "1", "cost", time.Time{}))
 	if err := d.SetSeen(ctx, saved[1]); !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("SetSeen of another query: %v", err)
 	}
-	_, err := d.SetNotify(ctx, ann, saved[0].ID, home)
+	_, err := d.SetNotify(ctx, ann, saved[0].ID, home, time.Time{})
 	check(t, err)
 	check(t, d.EndNotifyAll(ctx, saved[1]))
 	expect(t, "after the end of ann's address", addresses(), []string{"", "", work, home})
@@ -332,7 +332,7 @@ func TestNotifiedMeetings(t *testing.T) {
 	notified, err := d.Notified(t.Context(), saved.ID, []int64{1, 2, 3, 99})
 	check(t, err)
 	expect(t, "notified meetings", notified, map[int64]bool{2: true})
-	check(t, d.DeleteSaved(t.Context(), ann, saved.ID))
+	check(t, d.DeleteSaved(t.Context(), ann, saved.ID, time.Time{}))
 	if err := d.SetNotified(t.Context(), saved.ID, 2); !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("a deleted search: %v", err)
 	}

@@ -27,6 +27,7 @@ type SavedSearch struct {
 	Secret      string           // whsec_…, which signs the notifications; "" without Notify
 	Seen        archive.Position // up to here in the change log matches were notified
 	CreatedAt   time.Time
+	ChangedAt   time.Time // by a person, with its feed and notifications
 }
 
 // State is the name and the query in one text, for comparing.
@@ -41,12 +42,12 @@ func (s SavedSearch) MailTo() string {
 	return to
 }
 
-const savedColumns = `id, person, name, query, feed IS NOT NULL, notify, secret, seen_epoch, seen_seq, created_at`
+const savedColumns = `id, person, name, query, feed IS NOT NULL, notify, secret, seen_epoch, seen_seq, created_at, changed_at`
 
 func scanSaved(rows *sql.Rows, s *SavedSearch) error {
-	var created int64
-	err := rows.Scan(&s.ID, &s.Person, &s.Name, &s.Query, &s.HasFeed, &s.Notify, &s.Secret, &s.Seen.Epoch, &s.Seen.Seq, &created)
-	s.CreatedAt = sqlite.Time(created)
+	var created, changed int64
+	err := rows.Scan(&s.ID, &s.Person, &s.Name, &s.Query, &s.HasFeed, &s.Notify, &s.Secret, &s.Seen.Epoch, &s.Seen.Seq, &created, &changed)
+	s.CreatedAt, s.ChangedAt = sqlite.Time(created), sqlite.Time(changed)
 	return err
 }
 
@@ -60,6 +61,7 @@ func (d *DB) Save(ctx context.Context, person int64, name, query string) (SavedS
 // save is Save, and reports whether the search is new.
 func (d *DB) save(ctx context.Context, person int64, name, query string) (s SavedSearch, added bool, err error) {
 	s = SavedSearch{Person: person, Name: name, Query: query, CreatedAt: sqlite.Time(d.now().UnixMilli())}
+	s.ChangedAt = s.CreatedAt
 	if err = s.clean(); err != nil {
 		return s, false, err
 	}
@@ -103,8 +105,8 @@ func insertSaved(ctx context.Context, tx *sql.Tx, s *SavedSearch) error {
 	case count >= maxSaved:
 		return ErrMany
 	}
-	result, err := tx.ExecContext(ctx, `INSERT INTO saved_searches (person, name, query, seen_epoch, seen_seq, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
-		s.Person, s.Name, s.Query, s.Seen.Epoch, s.Seen.Seq, s.CreatedAt.UnixMilli())
+	result, err := tx.ExecContext(ctx, `INSERT INTO saved_searches (person, name, query, seen_epoch, seen_seq, created_at, changed_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		s.Person, s.Name, s.Query, s.Seen.Epoch, s.Seen.Seq, s.CreatedAt.UnixMilli(), s.ChangedAt.UnixMilli())
 	if err != nil {
 		return err
 	}
@@ -113,9 +115,11 @@ func insertSaved(ctx context.Context, tx *sql.Tx, s *SavedSearch) error {
 }
 
 // ChangeSaved changes the name and the query of a person's saved search. Meetings that are
-// already there are not notified for the new query. It fails as Save does, and with
-// [archive.ErrNotFound] for a search that is not the person's.
-func (d *DB) ChangeSaved(ctx context.Context, person, id int64, name, query string) error {
+// already there are not notified for the new query. A search that says so already is left
+// alone. It fails as Save does, with [archive.ErrNotFound] for a search that is not the
+// person's, and, like each change here, with ErrChanged where the search was last changed at
+// another time than seen; a zero seen takes any.
+func (d *DB) ChangeSaved(ctx context.Context, person, id int64, name, query string, seen time.Time) error {
 	s := SavedSearch{Name: name, Query: query}
 	if err := s.clean(); err != nil {
 		return err
@@ -125,6 +129,13 @@ func (d *DB) ChangeSaved(ctx context.Context, person, id int64, name, query stri
 		return fmt.Errorf("change a saved search: %w", err)
 	}
 	return d.write(ctx, "change a saved search", func(tx *sql.Tx) error {
+		was, err := savedOf(ctx, tx, person, id)
+		if err != nil || was.Name == s.Name && was.Query == s.Query {
+			return err
+		}
+		if err := checkSeen(seen, was.ChangedAt); err != nil {
+			return err
+		}
 		same, err := sqlite.Column[int64](ctx, tx, `SELECT id FROM saved_searches WHERE person = ? AND name = ? AND id <> ?`, person, s.Name, id)
 		if err != nil {
 			return err
@@ -132,17 +143,41 @@ func (d *DB) ChangeSaved(ctx context.Context, person, id int64, name, query stri
 		if len(same) > 0 {
 			return ErrExists
 		}
-		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET name = ?1, seen_epoch = iif(query = ?2, seen_epoch, ?3),
-			seen_seq = iif(query = ?2, seen_seq, ?4), query = ?2 WHERE id = ?5 AND person = ?6`, s.Name, s.Query, head.Epoch, head.Seq, id, person))
+		if was.Query == s.Query {
+			head = was.Seen
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE saved_searches SET name = ?, query = ?, seen_epoch = ?, seen_seq = ?, changed_at = ? WHERE id = ?`,
+			s.Name, s.Query, head.Epoch, head.Seq, d.timeAfter(was.ChangedAt), id)
+		return err
 	})
 }
 
-// DeleteSaved deletes a person's saved search, with its feed and notifications. It fails
-// with [archive.ErrNotFound] for one that is not the person's.
-func (d *DB) DeleteSaved(ctx context.Context, person, id int64) error {
+// DeleteSaved deletes a person's saved search, with its feed and notifications. It fails as
+// ChangeSaved does.
+func (d *DB) DeleteSaved(ctx context.Context, person, id int64, seen time.Time) error {
 	return d.write(ctx, "delete a saved search", func(tx *sql.Tx) error {
-		return expectRow(tx.ExecContext(ctx, `DELETE FROM saved_searches WHERE id = ? AND person = ?`, id, person))
+		was, err := savedOf(ctx, tx, person, id)
+		if err == nil {
+			err = checkSeen(seen, was.ChangedAt)
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM saved_searches WHERE id = ?`, id)
+		}
+		return err
 	})
+}
+
+// savedOf returns a person's saved search in a transaction, or fails with
+// [archive.ErrNotFound].
+func savedOf(ctx context.Context, tx *sql.Tx, person, id int64) (SavedSearch, error) {
+	found, err := sqlite.List(ctx, tx, scanSaved, `SELECT `+savedColumns+` FROM saved_searches WHERE id = ? AND person = ?`, id, person)
+	if err == nil && len(found) == 0 {
+		err = archive.ErrNotFound
+	}
+	if err != nil {
+		return SavedSearch{}, err
+	}
+	return found[0], nil
 }
 
 // Saved returns a person's saved searches, by name.
@@ -178,14 +213,14 @@ func (d *DB) listSaved(ctx context.Context, where string, args ...any) ([]SavedS
 
 // MakeFeed gives a person's saved search a feed and returns the secret of its address,
 // which is kept only as a hash. An earlier secret stops working.
-func (d *DB) MakeFeed(ctx context.Context, person, id int64) (secret string, err error) {
+func (d *DB) MakeFeed(ctx context.Context, person, id int64, seen time.Time) (secret string, err error) {
 	secret = newSecret(base64.RawURLEncoding)
-	return secret, d.updateSaved(ctx, person, id, `feed = ?`, hashSecret(secret))
+	return secret, d.updateSaved(ctx, person, id, seen, `feed = ?`, hashSecret(secret))
 }
 
 // EndFeed ends the feed of a person's saved search.
-func (d *DB) EndFeed(ctx context.Context, person, id int64) error {
-	return d.updateSaved(ctx, person, id, `feed = NULL`)
+func (d *DB) EndFeed(ctx context.Context, person, id int64, seen time.Time) error {
+	return d.updateSaved(ctx, person, id, seen, `feed = NULL`)
 }
 
 // ByFeed returns the saved search whose feed has this secret, or fails with
@@ -218,9 +253,9 @@ func (d *DB) ByNotify(ctx context.Context, id int64) (SavedSearch, error) {
 // returns the secret with which webhooks are signed; "" ends them. Links in mails are
 // signed with a secret that is not returned. Matches from before the first address are not
 // notified. It fails with ErrAddress.
-func (d *DB) SetNotify(ctx context.Context, person, id int64, address string) (secret string, err error) {
+func (d *DB) SetNotify(ctx context.Context, person, id int64, address string, seen time.Time) (secret string, err error) {
 	if address == "" {
-		return "", d.updateSaved(ctx, person, id, `notify = '', secret = ''`)
+		return "", d.updateSaved(ctx, person, id, seen, `notify = '', secret = ''`)
 	}
 	if err := checkAddress(address); err != nil {
 		return "", err
@@ -230,7 +265,7 @@ func (d *DB) SetNotify(ctx context.Context, person, id int64, address string) (s
 	if err != nil {
 		return "", fmt.Errorf("change a saved search: %w", err)
 	}
-	err = d.updateSaved(ctx, person, id, `seen_epoch = iif(notify = '', ?, seen_epoch), seen_seq = iif(notify = '', ?, seen_seq), notify = ?, secret = ?`,
+	err = d.updateSaved(ctx, person, id, seen, `seen_epoch = iif(notify = '', ?, seen_epoch), seen_seq = iif(notify = '', ?, seen_seq), notify = ?, secret = ?`,
 		head.Epoch, head.Seq, address, secret)
 	if strings.HasPrefix(address, "mailto:") {
 		secret = ""
@@ -242,7 +277,7 @@ func (d *DB) SetNotify(ctx context.Context, person, id int64, address string) (s
 // when their address was changed, or given again, since the search was read.
 func (d *DB) EndNotify(ctx context.Context, read SavedSearch) error {
 	return d.write(ctx, "end notifications", func(tx *sql.Tx) error {
-		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET notify = '', secret = '' WHERE `+asRead, read.ID, read.Notify, read.Secret))
+		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET `+endNotify+` WHERE `+asRead, read.ID, read.Notify, read.Secret, d.now().UnixMilli()))
 	})
 }
 
@@ -250,10 +285,13 @@ func (d *DB) EndNotify(ctx context.Context, read SavedSearch) error {
 // address.
 func (d *DB) EndNotifyAll(ctx context.Context, read SavedSearch) error {
 	return d.write(ctx, "end notifications", func(tx *sql.Tx) error {
-		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET notify = '', secret = '' WHERE notify = ?2 AND person = (
-			SELECT person FROM saved_searches WHERE `+asRead+`)`, read.ID, read.Notify, read.Secret))
+		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET `+endNotify+` WHERE notify = ?2 AND person = (
+			SELECT person FROM saved_searches WHERE `+asRead+`)`, read.ID, read.Notify, read.Secret, d.now().UnixMilli()))
 	})
 }
+
+// endNotify is a change that ends the notifications: it has a time of its own.
+const endNotify = `notify = '', secret = '', changed_at = max(?4, changed_at + 1)`
 
 // asRead is the condition that a saved search has the address and the secret with which
 // it was read.
@@ -273,10 +311,17 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// updateSaved changes columns of a person's saved search.
-func (d *DB) updateSaved(ctx context.Context, person, id int64, set string, args ...any) error {
+// updateSaved changes columns of a person's saved search. It fails as ChangeSaved does.
+func (d *DB) updateSaved(ctx context.Context, person, id int64, seen time.Time, set string, args ...any) error {
 	return d.write(ctx, "change a saved search", func(tx *sql.Tx) error {
-		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET `+set+` WHERE id = ? AND person = ?`, append(args, id, person)...))
+		was, err := savedOf(ctx, tx, person, id)
+		if err == nil {
+			err = checkSeen(seen, was.ChangedAt)
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `UPDATE saved_searches SET `+set+`, changed_at = ? WHERE id = ?`, append(args, d.timeAfter(was.ChangedAt), id)...)
+		}
+		return err
 	})
 }
 
