@@ -134,7 +134,10 @@ func (m *momentSegment) findCandidates(list []rankedMeeting, placed []bool, in s
 		if err != nil {
 			return nil, err
 		}
-		placed[i] = !docs.IsEmpty()
+		if docs.IsEmpty() { // as in nearly all segments
+			continue
+		}
+		placed[i] = true
 		if by != nil {
 			docs.And(by)
 		}
