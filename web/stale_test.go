@@ -8,9 +8,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"minutebook/archive"
 	"minutebook/internal/browsertest"
@@ -70,8 +73,52 @@ func browserShowsTheEndOfRights(t *testing.T, c *browsertest.Chromium) {
 	s.giveSession(b)
 	b.Do(chromedp.Navigate(s.URL + "/meetings/9000"))
 	b.WaitFor(`document.querySelector("h1").textContent === "Walrus"`)
+	half := func(text string) {
+		t.Helper()
+		b.Do(chromedp.Click(chromedp.CSS(".addnote summary")), chromedp.SendKeys(chromedp.CSS(".addnote textarea"), text))
+	}
+	half("Half a note.")
 	share(nil)
-	b.WaitFor(`document.querySelector("main")?.textContent.includes("not there for you any more") && !document.body.textContent.includes("Walrus")`)
+	b.WaitFor(`document.querySelector("main h1")?.textContent === "Not Found" && !document.body.textContent.includes("Walrus")`)
+	b.WaitFor(`document.querySelector(".unkept textarea")?.value === "Half a note." && document.querySelector(".unkept").textContent.includes("its meeting is not there for you any more")`)
+	b.Check(browsertest.Axe(t), "a note that was not kept")
+	takePicture(t, b, "unkept")
+	share(map[string]archive.ShareLevel{archive.UserPrincipal("bob@acme.example"): archive.ShareLimited})
+	asked := make(chan struct{}, 1)
+	must(t, chromedp.Listen(b.Context, func(e any) {
+		if _, is := e.(*page.EventJavascriptDialogOpening); !is {
+			return
+		}
+		go func() { // an answer within the listener would wait for itself
+			_, err := chromedp.Call(b.Context, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+			if err == nil {
+				asked <- struct{}{}
+			}
+		}()
+	}))
+	b.Do(chromedp.Navigate(s.URL + "/meetings/9000")) // the note was shown once
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		t.Error("the words are left by mistake")
+	}
+	if browsertest.Evaluate[bool](b, `[...document.querySelectorAll("textarea")].some(t => t.value)`) {
+		t.Error("the note comes again")
+	}
+
+	half("Another half.")
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".addnote [name=private]").checked = true, document.querySelector(".addnote [name=at]").value = "1:05"`))
+	if _, err := s.people.EndSessions(t.Context(), access.ActorCommand, bob.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.apply(meeting(9000, "Walrus", "2026-06-10T10:00:00Z", ""))
+	b.WaitFor(`location.pathname === "/login" && document.querySelector(".unkept textarea")?.value === "Another half."`)
+	takePicture(t, b, "unkept-login")
+	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=address]`), "bob@acme.example"))
+	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=password]`), goodPassword+kb.Enter))
+	b.WaitFor(`location.pathname === "/meetings/9000" && document.querySelector(".addnote").open && (({ text, at, private: own }) => text.value + at.value + own.checked)(document.querySelector(".addnote form").elements) === "Another half.1:05true"`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".addnote button").click()`))
+	b.WaitFor(`document.querySelector(".notes .text > p")?.textContent === "Another half."`)
 	b.Do(chromedp.Navigate(s.URL + "/"))
 	b.WaitFor(`!!document.querySelector("[data-live]")`)
 	if _, err := s.people.EndSessions(t.Context(), access.ActorCommand, bob.ID); err != nil {
@@ -154,8 +201,8 @@ func TestStaleForms(t *testing.T) {
 func browserIsPatient(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
 	b := c.Open(t, s.URL)
-	for _, page := range []string{"/", "/status"} {
-		b.Do(chromedp.Navigate(s.URL + page))
+	for _, path := range []string{"/", "/status"} {
+		b.Do(chromedp.Navigate(s.URL + path))
 		b.Do(chromedp.Evaluate[chromedp.Void](`{
 			const later = window.setTimeout;
 			window.pauses = [];
@@ -164,7 +211,7 @@ func browserIsPatient(t *testing.T, c *browsertest.Chromium) {
 			window.EventSource = class extends EventTarget { constructor() { super(); later(() => this.dispatchEvent(new Event("error")), 1); } close() {} };
 			document.dispatchEvent(new Event("visibilitychange"));
 		}`))
-		s.apply(meeting(9000, "One", "2026-06-10T09:00:00Z", ""), meeting(9001, page, "2026-06-10T09:00:00Z", ""))
+		s.apply(meeting(9000, "One", "2026-06-10T09:00:00Z", ""), meeting(9001, path, "2026-06-10T09:00:00Z", ""))
 		b.WaitFor(`pauses.length > 6`)
 		b.WaitFor(`pauses.slice(0, 6).join() === "5000,10000,20000,40000,60000,60000"`)
 	}

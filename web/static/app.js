@@ -205,8 +205,51 @@ function showNotes(form, old, fresh, page) {
   shown.scrollIntoView({ block: "nearest" });
 }
 
-// A note that is being written is not left by mistake.
-addEventListener("beforeunload", e => { if ($$("form.note").some(f => isWritten(f) && !sent.has(f))) e.preventDefault(); });
+// A note that is being written, or could not be kept, is not left by mistake.
+const drafts = () => $$("form.note").filter(f => isWritten(f) && !sent.has(f));
+let unkept = false;
+addEventListener("beforeunload", e => { if (unkept || drafts().length) e.preventDefault(); });
+
+// leave loads a page again that is over for its reader. What was being written on it waits in
+// this window, for the page to be there again or for the one that comes in its place.
+const reader = () => $(".signed-in [title]")?.title;
+function leave() {
+  const left = drafts();
+  try {
+    if (left.length) sessionStorage.setItem("drafts", JSON.stringify([location.pathname, reader(), left.map(f => Object.fromEntries(new FormData(f)))]));
+    for (const form of left) sent.set(form, performance.now());
+  } catch { /* storage may be refused: the browser asks */ }
+  location.reload();
+}
+
+// bringBack puts drafts back, or shows them and says why they were not kept.
+function bringBack() {
+  let path, who, left;
+  try { [path, who, left] = JSON.parse(sessionStorage.getItem("drafts") ?? "[]"); } catch { /* as above */ }
+  const signIn = $(".page-login main"), notes = $("#notes");
+  if (!left || !signIn && path !== location.pathname) return;
+  if (!signIn) sessionStorage.removeItem("drafts");
+  if (!notes) return void showUnkept(signIn, left);
+  if (who === reader()) for (const draft of left) {
+    const form = $$("form.note", notes).find(f => f.elements.note?.value === draft.note) ?? $(".addnote form", notes);
+    for (const name of ["seen", "text", "at"]) if (name in draft && form.elements[name]) form.elements[name].value = draft[name];
+    form.elements.private.checked = !!draft.private;
+    form.closest("details").open = true;
+    form.scrollIntoView({ block: "center" });
+  }
+}
+
+function showUnkept(signIn, left) {
+  unkept = !signIn;
+  const why = document.createElement("p");
+  why.textContent = signIn ? "Your note was not kept yet, since nobody is signed in here any more. It is put back when you sign in again."
+    : "Your note was not kept, since its meeting is not there for you any more. Copy your words, they are nowhere else.";
+  const place = document.createElement("div");
+  place.className = "unkept note";
+  place.append(why, ...left.map(({ text }) => Object.assign(document.createElement("textarea"), { value: text, readOnly: true, rows: 4, ariaLabel: "Your note", dir: "auto" })));
+  ($("main h1 + p") ?? $("main h1")).after(place);
+}
+bringBack();
 
 // refresh brings one part of the page up to date from the page itself. It fails where the
 // page is not answered.
@@ -258,7 +301,7 @@ async function live(part) {
         continue;
       }
       const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`, { signal: seen.signal });
-      if (isOver(answer) && await leadsAway()) return void location.reload(); // it says so
+      if (isOver(answer) && await leadsAway()) return void leave(); // the answer says so
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
       if (away) meeting.regain?.();
