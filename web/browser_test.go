@@ -35,6 +35,7 @@ func TestBrowser(t *testing.T) {
 		"goes back to its place":  browserGoesBackToItsPlace,
 		"searches":                browserSearches,
 		"searches within":         browserSearchesWithin,
+		"draws what it finds":     browserDrawsWhatItFinds,
 		"plays a clip":            browserPlaysAClip,
 		"quotes":                  browserQuotes,
 		"remembers the speed":     browserRemembersTheSpeed,

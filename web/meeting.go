@@ -176,6 +176,9 @@ func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, langua
 	return nil
 }
 
+// IsBeyond reports whether a moment lies after the end of the meeting, if that is known.
+func (p *meetingPage) IsBeyond(at time.Duration) bool { return p.Length > 0 && at > p.Length }
+
 func (p *meetingPage) countMatches() {
 	p.Matches = 0
 	for _, l := range p.Lines {

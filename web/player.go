@@ -166,11 +166,11 @@ func newTimeline(lines []line, speakers []speaker, length time.Duration) *timeli
 	t.Height = len(t.Talk)*lane + 8
 	paths := make([]strings.Builder, len(t.Talk))
 	for i := 0; i < len(lines); {
-		j := i + 1
-		for j < len(lines) && lines[j].Speaker == lines[i].Speaker {
+		j, isWithin := i+1, lines[i].Offset <= length
+		for j < len(lines) && lines[j].Speaker == lines[i].Speaker && lines[j].Offset <= length == isWithin {
 			j++
 		}
-		if v := lines[i].Voice; v < len(paths) {
+		if v := lines[i].Voice; v < len(paths) && isWithin {
 			from := t.x(lines[i].Offset)
 			fmt.Fprintf(&paths[v], "M%.1f %.1fh%.1f", from, float64(v*lane)+10.5, max(1.5, t.x(lines[j-1].End)-from))
 		}
@@ -188,27 +188,30 @@ func (t *timeline) x(at time.Duration) float64 {
 }
 
 // addTicks marks a page's lines that match, its chapters, its highlights and its action
-// items whose moment is known. moment returns the address of a second of the recording.
+// items, where their moment is known and lies within the meeting: others would pile up at the
+// end. moment returns the address of a second of the recording.
 func (t *timeline) addTicks(p *meetingPage, moment func(int64) string) {
 	if t == nil {
 		return
 	}
 	for _, h := range p.Highlights {
-		t.Marks = append(t.Marks, t.tick(h.From, h.To, "Highlight: "+h.Summary, moment))
+		if h.From <= t.length {
+			t.Marks = append(t.Marks, t.tick(h.From, h.To, "Highlight: "+h.Summary, moment))
+		}
 	}
 	for _, a := range p.Actions {
-		if a.At >= 0 {
+		if a.At >= 0 && a.At <= t.length {
 			t.Todos = append(t.Todos, t.tick(a.At, a.At, "Action item: "+a.Text, moment))
 		}
 	}
 	for i, c := range p.Chapters {
-		if i > 0 {
+		if i > 0 && c.At <= t.length {
 			t.Chapters = append(t.Chapters, t.tick(c.At, c.At, "Chapter: "+c.Title, moment))
 		}
 	}
 	for _, l := range p.Lines {
-		if l.Snippet != nil {
-			t.Hits = append(t.Hits, timeMark{X: t.x(l.Offset)})
+		if l.Snippet != nil && l.Offset <= t.length {
+			t.Hits = append(t.Hits, timeMark{X: min(t.x(l.Offset), timelineWidth-2.5)})
 		}
 	}
 }
@@ -219,6 +222,7 @@ func (t *timeline) tick(from, to time.Duration, label string, moment func(int64)
 	if runes := []rune(label); len(runes) > 120 {
 		label = string(runes[:119]) + "…"
 	}
-	return timeMark{X: t.x(from), Width: max(4, t.x(to)-t.x(from)), At: from, Label: label + ", " + formatClock(from),
+	width := max(4, t.x(to)-t.x(from))
+	return timeMark{X: min(t.x(from), timelineWidth-width), Width: width, At: from, Label: label + ", " + formatClock(from),
 		Address: moment(int64(from / time.Second))}
 }

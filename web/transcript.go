@@ -20,6 +20,7 @@ type line struct {
 	Voice   int           // the speaker's colour, 0 to 7; the rest share 8
 	First   bool          // the speaker changes here
 	Here    bool          // the address asks for this moment
+	Beyond  bool          // the first one after the end of the meeting
 	Snippet []search.Span // the text with its hits; nil without a match
 }
 
@@ -42,7 +43,8 @@ func newLines(entries []archive.Entry, length, at time.Duration, m marker) ([]li
 	var total time.Duration
 	for i, e := range entries {
 		l := line{Entry: e, End: max(length, e.Offset), Here: i == here, Snippet: m.spans(e.Text),
-			First: i == 0 || entries[i-1].Speaker != e.Speaker}
+			First:  i == 0 || entries[i-1].Speaker != e.Speaker,
+			Beyond: e.Offset > length && (i == 0 || entries[i-1].Offset <= length)}
 		if i+1 < len(entries) {
 			l.End = max(e.Offset, entries[i+1].Offset)
 		}

@@ -138,10 +138,10 @@ export class Within {
     let last = -9;
     const ticks = [];
     for (const line of shown) {
-      const x = Math.min(1000, 1000 * Number(line.dataset.t) / length);
-      if (x - last < 2) continue; // too near to be told apart
+      const x = 1000 * Number(line.dataset.t) / length;
+      if (x > 1000 || Math.abs(x - last) < 2) continue; // after the end, or too near to be told apart
       const tick = document.createElementNS(svg.namespaceURI, "rect");
-      for (const [key, value] of Object.entries({ x, y: 0, width: 2.5, height: svg.viewBox.baseVal.height })) tick.setAttribute(key, value);
+      for (const [key, value] of Object.entries({ x: Math.min(997.5, x), y: 0, width: 2.5, height: svg.viewBox.baseVal.height })) tick.setAttribute(key, value);
       ticks.push(tick);
       last = x;
     }
