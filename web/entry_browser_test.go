@@ -24,6 +24,7 @@ func TestBrowserEntry(t *testing.T) {
 		"outlives the session": browserOutlivesTheSession,
 		"end of rights":        browserShowsTheEndOfRights,
 		"end of a session":     browserShowsTheEndOfASession,
+		"end of a person":      browserShowsTheEndOfAPerson,
 		"passkey alone":        browserIsInvitedByPasskey,
 		"provider":             browserSignsInAtAProvider,
 		"axe":                  browserAxeFindsNothingInside,

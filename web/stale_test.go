@@ -128,6 +128,26 @@ func browserShowsTheEndOfRights(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`location.pathname === "/login"`)
 }
 
+// browserShowsTheEndOfAPerson removes people whose pages are open: those that wait for changes
+// lead to sign in, others when they are seen again.
+func browserShowsTheEndOfAPerson(t *testing.T, c *browsertest.Chromium) {
+	s := newEntrySite(t, nil)
+	s.add("ann@acme.example", true)
+	b := c.Open(t, s.URL)
+	b.Allow("401")
+	for i, path := range []string{"/status", "/people", "/?q=walrus"} {
+		bob := s.signIn(fmt.Sprintf("bob%d@acme.example", i), i == 0)
+		s.giveSession(b)
+		b.Do(chromedp.Navigate(s.URL + path))
+		b.WaitFor(`!!document.querySelector(".signed-in")`)
+		must(t, s.people.RemovePerson(t.Context(), access.ActorCommand, bob.ID))
+		if i > 0 {
+			b.Do(chromedp.Evaluate[chromedp.Void](setHidden + `; turn(true), turn(false)`))
+		}
+		b.WaitFor(`location.pathname === "/login" && !document.body.textContent.includes("bob")`)
+	}
+}
+
 // browserShowsTheEndOfASession ends the session of a page that browsers reach by plain HTTP in
 // a network: they do not say there that a script asks, which is led to sign in as a page is.
 func browserShowsTheEndOfASession(t *testing.T, c *browsertest.Chromium) {

@@ -279,10 +279,18 @@ async function refresh(name) {
 // isOver reports whether an answer says that the right to see something has ended.
 const isOver = ({ status }) => [401, 403, 404, 410].includes(status);
 
-// leadsAway reports whether the page of the window is over, or leads elsewhere, such as to sign in.
-async function leadsAway() {
-  const page = await fetch(location.href, { method: "HEAD", redirect: "manual" });
-  return isOver(page) || page.type === "opaqueredirect";
+// leaveIfOver leaves the page of the window when an address, else its own, is over or leads
+// elsewhere, such as to sign in. It reports whether it does.
+export async function leaveIfOver(address = location.href) {
+  const answer = await fetch(address, { method: "HEAD", redirect: "manual" });
+  const is = isOver(answer) || answer.type === "opaqueredirect";
+  if (is) leave();
+  return is;
+}
+
+// askWhenSeen asks, on a page that waits for nothing, whether its reader is still signed in.
+function askWhenSeen() {
+  if (!document.hidden && reader()) leaveIfOver(`${base}api/v1/me`).catch(() => { /* the archive is away */ });
 }
 
 // live waits for changes, while the page is seen: over HTTP/1.1 a browser has six connections
@@ -301,7 +309,7 @@ async function live(part) {
         continue;
       }
       const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`, { signal: seen.signal });
-      if (isOver(answer) && await leadsAway()) return void leave(); // the answer says so
+      if (isOver(answer) && await leaveIfOver()) return; // the page says so
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
       if (away) meeting.regain?.();
@@ -320,6 +328,8 @@ async function live(part) {
 
 const part = $("[data-live][data-from]");
 if (part) live(part);
+else document.addEventListener("visibilitychange", askWhenSeen);
+addEventListener("pageshow", ({ persisted }) => { if (persisted) askWhenSeen(); });
 
 // The banner counts by itself.
 async function watchIndexing() {

@@ -1,5 +1,5 @@
 // The status as it changes. The page is whole without this file.
-import { $, $$, base, patience, readPage } from "./app.js";
+import { $, $$, base, leaveIfOver, patience, readPage } from "./app.js";
 
 // refreshParts replaces the parts of the page that have changed, except the one in which the
 // reader is.
@@ -57,8 +57,9 @@ function listen() {
       known = rest;
     } catch { /* the next event tries it again */ }
   });
-  for (const kind of ["end", "error"]) source.addEventListener(kind, () => { // the archive stops, and may come back
+  for (const kind of ["end", "error"]) source.addEventListener(kind, async () => { // the archive stops, and may come back
     source.close();
+    if (await leaveIfOver().catch(() => false)) return;
     showAway();
     clearTimeout(timer);
     timer = setTimeout(listen, wait.again());
