@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"minutebook/archive"
-	"minutebook/internal/civil"
 	"minutebook/search/query"
 	"minutebook/search/text"
 )
@@ -260,72 +259,4 @@ func (s *snapshot) rankValues(numbers []uint32, counts []int, most int) []FacetV
 	}
 	slices.SortFunc(out, func(a, b FacetValue) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Value, b.Value)) })
 	return out[:min(len(out), most)]
-}
-
-// topMonths lists the months that have meetings, newest first.
-func topMonths(bars []Bar, most int) []FacetValue {
-	var out []FacetValue
-	for i := len(bars) - 1; i >= 0; i-- {
-		if bars[i].Count > 0 && len(out) < most {
-			out = append(out, FacetValue{bars[i].From.Format("2006-01"), bars[i].Count})
-		}
-	}
-	return out
-}
-
-// maxBars bounds a histogram; one over a longer time begins later.
-const maxBars = 240
-
-// histogram counts the meetings found by month, from the first to the last,
-// empty months included.
-func (s *snapshot) histogram(set meetingSet, loc *time.Location) []Bar {
-	counts := map[int]int{}
-	first, last := 1<<30, -1<<30
-	var months monthCache
-	for i, docs := range set {
-		cols := s.segments[i].columns
-		for it := docs.Iterator(); it.HasNext(); {
-			m := months.numberOf(cols.start[it.Next()], loc)
-			counts[m]++
-			first, last = min(first, m), max(last, m)
-		}
-	}
-	if len(counts) == 0 {
-		return nil
-	}
-	first = max(first, last-maxBars+1)
-	bars := make([]Bar, 0, last-first+1)
-	for m := first; m <= last; m++ {
-		bars = append(bars, Bar{monthStart(m, loc), counts[m]})
-	}
-	return bars
-}
-
-func monthStart(m int, loc *time.Location) time.Time {
-	return civil.Day(m/12, time.Month(m%12+1), 1, loc)
-}
-
-// monthCache remembers the bounds of the months met, since reading a calendar
-// is slow.
-type monthCache struct {
-	bounds []monthBounds
-}
-
-type monthBounds struct {
-	from, to int64
-	month    int
-}
-
-// numberOf numbers the month of an instant in a place: year*12 + month-1.
-func (c *monthCache) numberOf(ms int64, loc *time.Location) int {
-	i := sort.Search(len(c.bounds), func(i int) bool { return c.bounds[i].to > ms })
-	if i < len(c.bounds) && c.bounds[i].from <= ms {
-		return c.bounds[i].month
-	}
-	t := time.UnixMilli(ms).In(loc)
-	m := t.Year()*12 + int(t.Month()) - 1
-	b := monthBounds{monthStart(m, loc).UnixMilli(), monthStart(m+1, loc).UnixMilli(), m}
-	c.bounds = append(c.bounds, b)
-	sort.Slice(c.bounds, func(i, j int) bool { return c.bounds[i].from < c.bounds[j].from })
-	return m
 }

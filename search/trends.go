@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -352,14 +351,9 @@ func (s *snapshot) monthPoints(counts [][]int, set meetingSet, loc *time.Locatio
 	if len(by) == 0 {
 		return nil
 	}
-	var all []int
-	for month := range by {
-		all = append(all, month)
-	}
-	sort.Ints(all)
-	first, last := all[0], all[len(all)-1]
+	first, last := s.chartedMonths(by, loc)
 	var out []TrendPoint
-	for month := max(first, last-maxBars+1); month <= last; month++ {
+	for month := first; month <= last; month++ {
 		out = append(out, TrendPoint{monthStart(month, loc).Format("2006-01"), by[month]})
 	}
 	return out

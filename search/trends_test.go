@@ -206,3 +206,22 @@ func TestTrendOfAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A meeting that somebody dated far ahead does not hide the months of all others.
+func TestOneMeetingFarAheadMovesNoChart(t *testing.T) {
+	h := newFixture(t)
+	h.add(trendMeetings()...)
+	h.add(meeting(4, "Budget", "en", time.Date(9999, 12, 5, 9, 0, 0, 0, time.UTC), []utterance{{0, "Anna Lee", "A budget."}}, nil))
+	h.catchUp()
+	viewer := archive.ViewerWith("anna@own.example")
+	if got, want := h.trendOf("budget", TrendMonth, viewer), "8 2026-01=6 2026-02=0 2026-03=1"; got != want {
+		t.Errorf("the trend is %s, want %s", got, want)
+	}
+	a := h.search(Request{Query: "budget", Viewer: viewer, Histogram: true})
+	if n := len(a.Histogram); n != 3 || a.Total != 3 {
+		t.Errorf("%d meetings in %d bars", a.Total, n)
+	}
+	if got, want := h.trendOf("budget on:9999", TrendMonth, viewer), "1 9999-12=1"; got != want {
+		t.Errorf("the trend of that year is %s, want %s", got, want)
+	}
+}
