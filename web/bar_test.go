@@ -58,3 +58,22 @@ func browserDrawsWhatItFinds(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`document.querySelector(".count").textContent.startsWith("5 lines")`)
 	b.WaitFor(`[...document.querySelectorAll(".hits rect")].map(r => Math.round(r.getAttribute("x"))).join() === "167,998,83"`)
 }
+
+// browserKeepsTimesWhole looks at the times of a day's talk: none of them breaks within.
+func browserKeepsTimesWhole(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, meeting(1, "Long", "2026-06-30T08:00:00Z", `"recording_end_time":"2026-07-01T10:00:00Z",
+		"transcript":[{"speaker":{"display_name":"Ana"},"text":"A walrus.","timestamp":"01:00:10"},{"speaker":{"display_name":"Ana"},"text":"A late walrus.","timestamp":"25:00:00"}],
+		"highlights":[{"type":"Moment","summary":"A highlight that needs more than a line on a small telephone","start_time":90000,"end_time":90010}],
+		"action_items":[{"description":"Feed the walrus, and do not forget its sisters and brothers","recording_timestamp":"25:00:00","assignee":{"name":"Ana"}}]`))
+	b := c.Open(t, s.URL)
+	for _, width := range []int64{390, 1280} {
+		b.Do(chromedp.EmulateViewport(width, 850))
+		for _, page := range []string{"/?q=walrus", "/meetings/1", "/actions", "/people/ana"} {
+			b.Do(chromedp.Navigate(s.URL + page))
+			broken := browsertest.Evaluate[string](b, `[...document.querySelectorAll("main .clock")].filter(e => { const r = document.createRange(); r.selectNodeContents(e); return r.getClientRects().length !== 1; }).map(e => e.textContent).join()`)
+			if broken != "" || browsertest.Evaluate[int](b, `document.querySelectorAll("main .clock").length`) == 0 {
+				t.Errorf("%s, %d wide: the times %q break, or there are none", page, width, broken)
+			}
+		}
+	}
+}

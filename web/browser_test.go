@@ -36,6 +36,7 @@ func TestBrowser(t *testing.T) {
 		"searches":                browserSearches,
 		"searches within":         browserSearchesWithin,
 		"draws what it finds":     browserDrawsWhatItFinds,
+		"keeps times whole":       browserKeepsTimesWhole,
 		"plays a clip":            browserPlaysAClip,
 		"quotes":                  browserQuotes,
 		"remembers the speed":     browserRemembersTheSpeed,

@@ -139,6 +139,10 @@ func browserQuotes(t *testing.T, c *browsertest.Chromium) {
 	press("date and link", "Bo Lee: “morning all.”\nAna_R: “We [ship]”\n— Plan *B*, 30 June 2026, 0:10\nURL?t=10")
 	press("as Markdown", "> **Bo Lee:** morning all.\n>\n> **Ana\\_R:** We \\[ship\\]\n>\n> — [Plan \\*B\\*, 30 June 2026, 0:10](URL?t=10)\n")
 	press("plays just", "URL?t=10.1&end=15.2")
+	// What is near the beginning of a line does not lead to the line before.
+	b.Do(chromedp.Evaluate[chromedp.Void](`(p => getSelection().setBaseAndExtent(p.firstChild, 3, p.firstChild, 9))(document.querySelector("#e1 p"))`))
+	b.WaitFor(`document.querySelector(".quotebar a").href.includes("?t=14&end=15.2")`)
+	press("date and link", "Ana_R: “[ship]”\n— Plan *B*, 30 June 2026, 0:14\nURL?t=14")
 	b.Do(chromedp.Evaluate[chromedp.Void](`getSelection().removeAllRanges()`))
 	b.WaitFor(`document.querySelector(".quotebar").hidden`)
 }

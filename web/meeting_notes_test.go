@@ -190,7 +190,7 @@ func TestNothingIsDeletedUnseen(t *testing.T) {
 	}
 	const note, search = "/api/v1/meetings/1/notes", "/api/v1/saved-searches"
 	for _, thing := range []struct{ add, one, first, then, page, form, changed, says string }{
-		{note, note + "/1", `{"text":"First."}`, `{"text":"Second."}`, "/meetings/1", "do=delete&note=1", "/meetings/1/notes", "“Second.”"},
+		{note, note + "/1", `{"text":"First."}`, `{"text":"Second."}`, "/meetings/1", "do=delete&note=1&text=First.", "/meetings/1/notes", "was not deleted"},
 		{search, search + "/1", `{"name":"A","query":"one"}`, `{"name":"A","query":"two"}`, "/saved", "", "/saved/1/delete", "changed in another window"},
 	} {
 		rename := map[bool]string{true: "/rename"}[thing.add == search]

@@ -170,11 +170,15 @@ func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	if data.SignIn {
 		data.Title = "Signed out"
 	}
-	if strings.HasSuffix(r.URL.Path, "/notes") && parseForm(w, r) == nil && r.PostForm.Has("text") && r.PostForm.Get("do") != "delete" {
+	isNote := strings.HasSuffix(r.URL.Path, "/notes") && parseForm(w, r) == nil && r.PostForm.Has("text")
+	switch {
+	case isNote && r.PostForm.Get("do") != "delete":
 		data.Unkept, data.Title = r.PostForm, "Your note was not kept"
 		if f.status == http.StatusNotFound { // another window deleted the note
 			data.Unkept.Set("do", "add")
 		}
+	case isNote && f.status == http.StatusConflict:
+		data.Title = "Your note was not deleted"
 	}
 	if err := s.render(w, f.status, "error", data); err != nil {
 		s.Logger.Error().Err(err).Msg("answer request")

@@ -75,7 +75,7 @@ export class Quote {
   // link is the page at the first word, with the parameters of others.
   link(end) {
     const url = new URL(location.pathname, location), first = this.parts[0], last = this.parts.at(-1);
-    const from = Math.max(0, first.from ? this.moment(first, first.from) - 0.5 : this.moment(first, 0));
+    const from = Math.max(this.moment(first, 0), this.moment(first, first.from) - 0.5);
     if (!end) url.searchParams.set("t", Math.floor(from));
     else {
       url.searchParams.set("t", Number(from.toFixed(1)));
