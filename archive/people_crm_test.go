@@ -110,8 +110,9 @@ func TestVerifyAgreesWithReadsAfterRebuild(t *testing.T) {
 	a := newArchive(t)
 	show := func(account string, hour int) {
 		t.Helper()
+		matches := fmt.Sprintf(`[{"name":%q}]`, account)
 		o := Observation{Account: account, Source: SourceList, At: epoch0.Add(time.Duration(hour) * time.Hour), RecordingID: 1,
-			Parts: map[api.Part]json.RawMessage{api.PartMeeting: json.RawMessage(`{"recording_id":1,"title":"T"}`), api.PartCRM: json.RawMessage(`[]`)}}
+			Parts: map[api.Part]json.RawMessage{api.PartMeeting: json.RawMessage(`{"recording_id":1,"title":"T"}`), api.PartCRM: json.RawMessage(matches)}}
 		if _, err := a.Apply(t.Context(), []Observation{o}); err != nil {
 			t.Fatal(err)
 		}
