@@ -52,8 +52,11 @@ func TestTheBarEndsWithTheMeeting(t *testing.T) {
 // matches is drawn, those after the end are not.
 func browserDrawsWhatItFinds(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t, late(1))
+	s.attachVideo(1)
 	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
+	b.WaitFor(`document.querySelector("#media")?.readyState >= 1`)
+	b.WaitFor(`[...document.querySelectorAll(".beyond")].map(e => e.textContent + e.closest("li").id).join() === "after the end of the meetinge2,after the end of the recordinge3"`)
 	b.Do(chromedp.SendKeys(chromedp.CSS("input[name=find]"), "walrus"))
 	b.WaitFor(`document.querySelector(".count").textContent.startsWith("5 lines")`)
 	b.WaitFor(`[...document.querySelectorAll(".hits rect")].map(r => Math.round(r.getAttribute("x"))).join() === "167,998,83"`)

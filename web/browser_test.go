@@ -188,6 +188,11 @@ func browserWithoutScripts(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`Math.abs(document.querySelector("#media").currentTime - Number(new URLSearchParams(location.search).get("t"))) < 0.5`)
 
 	// A link that somebody was sent holds the time alone.
+	b.Do(chromedp.EmulateViewport(390, 850), chromedp.Navigate(s.URL+"/?q=budget"), chromedp.WaitReady(chromedp.CSS(".facets")))
+	if browsertest.Evaluate[bool](b, `document.querySelector(".hits").getBoundingClientRect().top > document.querySelector(".facets").getBoundingClientRect().top`) {
+		t.Error("on a phone the results stand below everything that narrows them")
+	}
+	b.Do(chromedp.EmulateViewport(1280, 850))
 	b.Do(chromedp.Navigate(s.URL+"/meetings/"+itoa(s.ids[0])+"?t=600"), chromedp.WaitReady(chromedp.CSS(".lines .here")))
 	b.WaitFor(shown)
 	b.WaitFor(`Math.abs(document.querySelector("#media").currentTime - 600) < 0.5`)

@@ -49,7 +49,7 @@ class Meeting {
     m.addEventListener("timeupdate", () => this.tick());
     m.addEventListener("seeked", () => this.tick(true));
     for (const kind of ["play", "pause"]) m.addEventListener(kind, () => this.tick());
-    m.addEventListener("loadedmetadata", () => this.reach());
+    m.addEventListener("loadedmetadata", () => { this.tellEnd(); this.reach(); });
     m.addEventListener("error", () => this.lose());
     for (const kind of ["stalled", "progress"]) m.addEventListener(kind, () => { this.stalled = kind === "stalled"; });
     m.addEventListener("play", () => { if (this.isLost()) this.regain(true); });
@@ -106,6 +106,16 @@ class Meeting {
     m.currentTime = Number.isFinite(m.duration) ? Math.min(seconds, m.duration) : seconds;
     if (play) this.begin();
     this.tick();
+  }
+
+  // tellEnd marks the first line that is after the end of the recording.
+  tellEnd() {
+    const line = this.lines.find(l => Number(l.dataset.t) > this.media.duration);
+    if (!line || $(".beyond", line)) return;
+    const said = document.createElement("small");
+    said.className = "quiet beyond";
+    said.textContent = "after the end of the recording";
+    $("a.clock", line).before(said);
   }
 
   // seconds is the moment at which the recording is, or will be.
