@@ -58,7 +58,7 @@ func TestFacetsAreAlternatives(t *testing.T) {
 	s.shows(200, "/facet?field=person&q=budget&find=lind", "Bo Lindqvist", `q=budget&#43;person%3A%22Bo&#43;Lindqvist%22`)
 	s.shows(200, "/facet?field=person&find=zzz", "None of the meetings")
 	s.shows(400, "/facet?field=account", "field is one of")
-	s.shows(400, "/facet?field=person&q=sort:x", "does not know")
+	s.shows(400, "/facet?field=person&q=sort:x", "no value of")
 	s.shows(400, "/api/v1/facet?field=type&limit=0", "limit")
 	var facet struct {
 		Values []struct {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -158,7 +159,9 @@ func readablePart(part api.Part, raw []byte) string {
 		}
 	}
 	var value any
-	if json.Unmarshal(raw, &value) != nil {
+	values := json.NewDecoder(bytes.NewReader(raw))
+	values.UseNumber() // the digits of a recording's number are too many for a float
+	if values.Decode(&value) != nil {
 		return string(raw)
 	}
 	writeValue(&b, "", value)

@@ -34,6 +34,16 @@ func TestVersionsReadAsDifferences(t *testing.T) {
 	s.shows(404, "/api/v1/meetings/1/revisions/999/differences")
 }
 
+// TestVersionsKeepNumbers reads versions of a meeting whose number has many digits.
+func TestVersionsKeepNumbers(t *testing.T) {
+	const id = 8260252246852638
+	s := newSite(t, meeting(id, "Plan", "2026-06-30T15:00:00Z", ""))
+	s.apply(meeting(id, "Another plan", "2026-06-30T15:00:00Z", ""))
+	for _, address := range regexp.MustCompile(`/meetings/\d+/versions/\d+`).FindAllString(s.shows(200, "/meetings/"+itoa(id)), -1) {
+		s.shows(200, address, "<h1>Meeting</h1>", "recording id: 8260252246852638")
+	}
+}
+
 func TestOutlineOfAMeeting(t *testing.T) {
 	var lines []string
 	for i := range 480 {

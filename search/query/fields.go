@@ -62,20 +62,29 @@ func readFilter(t token) (Node, error) {
 	field, value := fields[i], strings.TrimSpace(t.text)
 	at := t.pos + len(t.field) + 1
 	if value == "" {
-		return nil, &Error{Pos: t.pos, Message: fmt.Sprintf("%s: has no value", field.Name), Hint: field.Name + ": is for " + field.Meaning}
+		return nil, &Error{Pos: t.pos, Message: fmt.Sprintf("no value follows %s:", field.Name), Hint: field.use()}
 	}
 	if len(field.Values) > 0 {
 		value = strings.ToLower(value)
 		if !slices.Contains(field.Values, value) {
-			return nil, &Error{Pos: at, Message: fmt.Sprintf("%s: does not know %q", field.Name, value), Hint: valueHint(value, field.Values)}
+			return nil, &Error{Pos: at, Message: fmt.Sprintf("%q is no value of %s:", value, field.Name), Hint: valueHint(value, field.Values)}
 		}
 	}
 	if field.check != nil {
 		if err := field.check(value); err != nil {
-			return nil, &Error{Pos: at, Message: err.Error(), Hint: field.Name + ": is for " + field.Meaning}
+			return nil, &Error{Pos: at, Message: err.Error(), Hint: field.use()}
 		}
 	}
 	return &Filter{Field: field.Name, Value: value, Pos: t.pos}, nil
+}
+
+// use says how a field is written, for people.
+func (f Field) use() string {
+	hint := fmt.Sprintf("write %s:… for “%s”", f.Name, f.Meaning)
+	if len(f.Values) > 0 {
+		hint += ". It knows " + strings.Join(f.Values, ", ")
+	}
+	return hint
 }
 
 func fieldHint(t token, names []string) string {

@@ -119,7 +119,10 @@ func (l *lexer) readWord() (token, bool) {
 		t := token{kind: kindFilter, field: field, text: value, pos: at}
 		if value == "" && l.pos < len(l.in) {
 			if r, _ := l.peek(); isQuote(r) {
-				t.text, _ = l.readQuoted(true)
+				var closed bool
+				if t.text, closed = l.readQuoted(true); !closed {
+					t.text = l.readRun()
+				}
 			}
 		}
 		return t, true

@@ -54,6 +54,7 @@ class Meeting {
     for (const kind of ["stalled", "progress"]) m.addEventListener(kind, () => { this.stalled = kind === "stalled"; });
     m.addEventListener("play", () => { if (this.isLost()) this.regain(true); });
     m.addEventListener("ratechange", () => { this.rate.textContent = `${m.playbackRate}×`; this.rate.ariaLabel = `${m.playbackRate}× speed`; });
+    this.tellEnd(); // the browser may know it already
     if (this.asked >= 0) this.seek(this.asked, false);
     else this.tick();
     if (m.error) this.lose();
