@@ -92,9 +92,8 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 		return s.notFound(w, r)
 	}
 	change, q := r.PathValue("change"), savedRequest{r.PostForm.Get("name"), r.PostForm.Get("query"), r.PostForm.Get("address"), parseState(r.PostForm.Get("seen"))}
-	p := savedPage{For: q.Name}
+	p, wrote := savedPage{For: q.Name}, ""
 	p.Feed, p.Secret, err = s.changeOfSaved(r, id, change, q)
-	wrote := ""
 	if change == "rename" {
 		wrote = " You wrote: “" + notes.SavedSearch{Name: strings.TrimSpace(q.Name), Query: strings.TrimSpace(q.Query)}.State() + "”."
 	}

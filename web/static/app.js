@@ -244,8 +244,7 @@ function showUnkept(signIn, left) {
   const why = document.createElement("p");
   why.textContent = signIn ? "Your note was not kept yet, since nobody is signed in here any more. It is put back when you sign in again."
     : "Your note was not kept, since its meeting is not there for you any more. Copy your words, they are nowhere else.";
-  const place = document.createElement("div");
-  place.className = "unkept note";
+  const place = Object.assign(document.createElement("div"), { className: "unkept note" });
   place.append(why, ...left.map(({ text }) => Object.assign(document.createElement("textarea"), { value: text, readOnly: true, rows: 4, ariaLabel: "Your note", dir: "auto" })));
   ($("main h1 + p") ?? $("main h1")).after(place);
 }
