@@ -20,9 +20,13 @@ import (
 	"minutebook/internal/sqlite"
 )
 
+// ProofDir is the directory in the data directory into which a backup is restored for a
+// proof, and which is removed afterwards.
+const ProofDir = "proof"
+
 // sweepLeftovers deletes the leftovers of a crash in the data directory: copies for
-// an encrypted backup, databases of an interrupted migration, and partial recordings
-// of forgotten meetings. Forget would not find them later. The caller has the lock of
+// an encrypted backup, databases of an interrupted migration or proof, and partial
+// recordings of forgotten meetings. Forget would not find them later. The caller has the lock of
 // the data directory, so that no other process uses them.
 func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	entries, err := os.ReadDir(a.dir)
@@ -37,6 +41,9 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 		if err := durable.Remove(filepath.Join(a.dir, e.Name())); err != nil {
 			return fmt.Errorf("delete what a crash left: %w", err)
 		}
+	}
+	if err := os.RemoveAll(filepath.Join(a.dir, ProofDir)); err != nil {
+		return fmt.Errorf("delete what a crash left: %w", err)
 	}
 	if err := a.sweepUploads(ctx); err != nil {
 		a.log.Warn().Err(err).Msg("parts of recordings that a crash left in the bucket were not deleted")

@@ -16,8 +16,8 @@ import (
 	"minutebook/archive/media"
 )
 
-// TestOpenClearsAwayWhatACrashLeft makes the files that a killed encrypted backup and
-// a killed migration leave behind.
+// TestOpenClearsAwayWhatACrashLeft makes the files that a killed encrypted backup, a killed
+// migration and a killed proof of a backup leave behind.
 func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
 	a := filledArchive(t)
 	dir := a.dir
@@ -25,7 +25,10 @@ func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	const word = "Xylophonist"
-	left := []string{".tmp-backup-archive.db", ".tmp-backup-archive.db-journal", ".tmp-123", "archive.db.migrating", "archive.db.migrating-wal", "service.db.migrating"}
+	left := []string{".tmp-backup-archive.db", ".tmp-backup-archive.db-journal", ".tmp-123", "archive.db.migrating", "archive.db.migrating-wal", "service.db.migrating", "proof/archive.db", "proof/restoring"}
+	if err := os.Mkdir(filepath.Join(dir, "proof"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range append(left, "archive.db.before-1", "notes.txt") {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(word), 0o600); err != nil {
 			t.Fatal(err)

@@ -86,7 +86,7 @@ type Archive struct {
 
 // Open takes ownership of the data directory, brings its databases to the
 // newest schema and reads the change log's head. It fails with ErrInUse,
-// ErrNoArchive, ErrDamaged or [sqlite.ErrNewer], in each case leaving the directory as it
+// ErrNoArchive, ErrForeignFiles, ErrDamaged or [sqlite.ErrNewer], in each case leaving the directory as it
 // was.
 func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if o.Now == nil {

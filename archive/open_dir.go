@@ -116,6 +116,9 @@ func prepareDir(dir, path string, create bool) error {
 	if !create {
 		return fmt.Errorf("open %s: %w; create one with init or --create, or correct data_dir", dir, ErrNoArchive)
 	}
+	if err := CheckFree(dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create data directory: %w", err)
 	}

@@ -63,8 +63,8 @@ func TestAMissingDatabaseIsNoFirstStart(t *testing.T) {
 			apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "said")))
 			withMedia(t, a, 1, "moving pictures")
 			must(t, a.Close())
-			must(t, os.MkdirAll(filepath.Join(dir, "index"), 0o700))
-			must(t, os.WriteFile(filepath.Join(dir, "index", "store"), []byte("x"), 0o600))
+			must(t, os.MkdirAll(filepath.Join(dir, "index", "v1-000001"), 0o700))
+			must(t, os.WriteFile(filepath.Join(dir, "index", "v1-000001", "store"), []byte("x"), 0o600))
 			for _, file := range c.files {
 				c.change(t, filepath.Join(dir, file))
 			}
@@ -222,8 +222,8 @@ func TestRootLeavesFilesToTheOwner(t *testing.T) {
 	must(t, os.Chown(dir, 65534, 65534))
 	a, err := Open(t.Context(), Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 	must(t, err)
-	must(t, os.Mkdir(filepath.Join(dir, "index"), 0o700))
-	must(t, os.WriteFile(filepath.Join(dir, "index", "segment"), nil, 0o600))
+	must(t, os.MkdirAll(filepath.Join(dir, "index", "v1-000001"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "index", "v1-000001", "segment"), nil, 0o600))
 	must(t, os.WriteFile(filepath.Join(elsewhere, "shadow"), nil, 0o600))
 	must(t, os.Link(filepath.Join(elsewhere, "shadow"), filepath.Join(dir, "hard")))
 	must(t, os.Symlink(filepath.Join(elsewhere, "shadow"), filepath.Join(dir, "soft")))

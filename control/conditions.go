@@ -45,7 +45,7 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 		add("disk", "the disk is full in less than a week", "%d MB are free. If the disk goes on filling as in the last days, it is full at %s.",
 			s.Disk.Free>>20, at.UTC().Format(time.DateTime))
 	}
-	for job, title := range map[string]string{UpkeepBackup: "the backup failed", UpkeepProve: "the backup cannot be restored", UpkeepVerify: "the check of the archive failed"} {
+	for job, title := range map[string]string{UpkeepBackup: "the backup failed", UpkeepProve: "the proof of the backup failed", UpkeepVerify: "the check of the archive failed"} {
 		if u := s.Upkeep[job]; u.Error != "" {
 			add("upkeep/"+job, title, "At %s: %s", u.Began.UTC().Format(time.DateTime), u.Error)
 		} else if len(u.Warnings) > 0 {

@@ -59,7 +59,7 @@ func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
 	}
 	switch {
 	case p.Error != "":
-		e.add("proof of the backup", SeverityError, "make another backup, and look at the disk that it is on", "it cannot be restored: %s", p.Error)
+		e.add("proof of the backup", SeverityError, "see the reason; where it is damage, make another backup and keep the older ones; the daemon tries again within a day", "it failed: %s", p.Error)
 	case !p.Succeeded.IsZero():
 		e.add("proof of the backup", SeverityOK, "", "%s", p.Result)
 	case !b.Succeeded.IsZero():

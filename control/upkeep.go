@@ -206,7 +206,7 @@ func (h Deps) proveNewest(ctx context.Context) (backup.Proof, error) {
 	if err := h.checkRoom(); err != nil {
 		return backup.Proof{}, err
 	}
-	return backup.Prove(ctx, backup.ProofOptions{From: h.Proof.From, Scratch: filepath.Join(h.Archive.Dir(), "proof"),
+	return backup.Prove(ctx, backup.ProofOptions{From: h.Proof.From, Scratch: filepath.Join(h.Archive.Dir(), archive.ProofDir),
 		OldData: h.Archive.Dir(), Identities: keys, Now: h.Archive.Now})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"minutebook/archive"
 	"minutebook/config"
 )
 
@@ -47,6 +48,9 @@ func (m *Main) runDemo(ctx context.Context, o demoOptions) (err error) {
 			return fmt.Errorf("make a folder for the demo: %w", err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
+	}
+	if err := archive.CheckFree(o.dir); err != nil { // before the service's folder is made in it
+		return err
 	}
 	log := m.logger(demoLog(m))
 	defer ignoreHangup(log)()

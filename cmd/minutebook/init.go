@@ -20,7 +20,8 @@ func (m *Main) initCmd() *cobra.Command {
 		Use:   "init",
 		Short: "Create an empty archive",
 		Long: `Create an empty archive in the data directory. Nothing else creates one, so
-that a misspelt data_dir is an error and not a second, empty archive. An archive
+that a misspelt data_dir is an error and not a second, empty archive. A directory
+that holds other files is refused, whichever command creates the archive. An archive
 that is there stays as it is. The address and the keys of the accounts are tried at
 the service by one call each, unless --offline is given.`,
 		Args: checkArgs(cobra.NoArgs),

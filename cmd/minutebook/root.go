@@ -66,6 +66,8 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 		return archive.DamageDatabase.ExitCode()
 	case errors.Is(err, sqlite.ErrNewer):
 		return newerCode
+	case errors.Is(err, archive.ErrForeignFiles):
+		return 2
 	}
 	return 1
 }

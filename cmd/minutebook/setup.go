@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"minutebook/api"
+	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/internal/durable"
 )
@@ -136,6 +137,9 @@ func (a *setupAnswers) check(path string) error {
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return fmt.Errorf("--data-dir: %s is not a directory", dir)
+	}
+	if err := archive.CheckFree(dir); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
 	}
 	c := config.Default()
 	c.DataDir, c.Web.Listen = a.data, a.listen
