@@ -141,7 +141,10 @@ func (d *daemon) runUpkeepJob(ctx context.Context, job string, plan control.Upke
 			}
 		}
 	}
-	if err != nil && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return // the daemon ends: the job counts for nothing
+	}
+	if err != nil {
 		d.log.Error().Err(err).Str("job", job).Msg("job failed")
 		return
 	}
