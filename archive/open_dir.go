@@ -132,7 +132,7 @@ var ErrForeignFiles = errors.New("it holds other files")
 
 // CheckFree fails with [ErrForeignFiles] when an archive cannot be created in a directory
 // because of files that are no archive's. It accepts a directory that is not there or has
-// an archive, hidden files, and configurations with their keys.
+// an archive, hidden files, logs, and configurations with their keys.
 func CheckFree(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -164,17 +164,19 @@ func CheckFree(dir string) error {
 // mayBeBeside reports whether an entry of a directory hinders no new archive there.
 func mayBeBeside(dir string, e fs.DirEntry) bool {
 	name := e.Name()
+	info, err := os.Stat(filepath.Join(dir, name)) // a link may lead to another disk
+	isDir := err == nil && info.IsDir()
 	switch {
 	case strings.HasPrefix(name, "."), name == "lost+found":
 		return true
-	case !e.IsDir(): // the archive's own are the remains of a first start that was interrupted
-		return name == "lock" || strings.HasPrefix(name, "archive.db-") || slices.Contains([]string{".toml", ".key", ".sock"}, filepath.Ext(name))
+	case !isDir: // the archive's own are the remains of a first start that was interrupted
+		return name == "lock" || strings.HasPrefix(name, "archive.db-") || slices.Contains([]string{".toml", ".key", ".log", ".sock"}, filepath.Ext(name))
 	case name == "media": // a disk of its own
 		return holdsOnly(filepath.Join(dir, name), "lost+found")
 	case name == "index": // which is nothing: it can be made again
 		return holdsOnly(filepath.Join(dir, name), "lost+found", "v[0-9]*-[0-9]*")
 	}
-	_, err := os.Lstat(filepath.Join(dir, name, "lock"))
+	_, err = os.Lstat(filepath.Join(dir, name, "lock"))
 	return err == nil || holdsOnly(filepath.Join(dir, name)) // another archive, such as the demo's, or nothing
 }
 

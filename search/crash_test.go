@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // anew now and then.
 func writeUntilKilled(dir string) {
 	ctx := context.Background()
-	file, err := os.OpenFile(filepath.Join(dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, "index.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		panic(err)
 	}
@@ -121,7 +121,7 @@ func TestKilled(t *testing.T) {
 		}
 		cmd.Wait()
 	}
-	checkReasons(t, filepath.Join(dir, "log"))
+	checkReasons(t, filepath.Join(dir, "index.log"))
 	h := &fixture{t: t, dir: dir}
 	h.open()
 	defer h.close()

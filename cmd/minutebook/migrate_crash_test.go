@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -58,7 +59,8 @@ func TestMigrationOfALargeArchiveIsInterrupted(t *testing.T) {
 	if !strings.Contains(out, fmt.Sprintf(" %d\n", meetings)) {
 		t.Errorf("of %d meetings stats says %s", meetings, out)
 	}
-	if got := run(t, "stats", "--data", whole); got != out {
+	size := regexp.MustCompile(`database MB .*`) // a database that was copied more often has other gaps
+	if got := run(t, "stats", "--data", whole); size.ReplaceAllString(got, "") != size.ReplaceAllString(out, "") {
 		t.Errorf("undisturbed it says %s, not %s", got, out)
 	}
 	t.Logf("%d meetings, undisturbed in %v; ended by %v", meetings, took, ended)
