@@ -20,7 +20,7 @@ func late(id int64) []byte {
 		"action_items":[{"description":"Feed it","recording_timestamp":"00:00:50"},{"description":"Feed it late","recording_timestamp":"00:02:00"}]`)
 }
 
-// TestTheBarEndsWithTheMeeting counts what is drawn on the bar: nothing piles up at its end,
+// TestTheBarEndsWithTheMeeting counts the marks on the bar: nothing piles up at its end,
 // and whatever lies beyond it says so.
 func TestTheBarEndsWithTheMeeting(t *testing.T) {
 	s := newSite(t, late(1), meeting(2, "Endless", "2026-06-30T08:00:00Z", `"highlights":[{"type":"Moment","summary":"Somewhere","start_time":61,"end_time":90}]`))
