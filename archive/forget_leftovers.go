@@ -22,7 +22,7 @@ import (
 
 // ProofDir is the directory in the data directory into which a backup is restored for a
 // proof, and which is removed afterwards.
-const ProofDir = "proof"
+const ProofDir = durable.TempPrefix + "proof"
 
 // sweepLeftovers deletes the leftovers of a crash in the data directory: copies for
 // an encrypted backup, databases of an interrupted migration or proof, and partial
@@ -34,16 +34,13 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 		return fmt.Errorf("look for what a crash left: %w", err)
 	}
 	for _, e := range entries {
-		migrating := strings.Contains(e.Name(), ".db"+sqlite.MigratingSuffix)
-		if !e.Type().IsRegular() || !migrating && !strings.HasPrefix(e.Name(), durable.TempPrefix) {
+		migrating := strings.Contains(e.Name(), ".db"+sqlite.MigratingSuffix) && e.Type().IsRegular()
+		if !migrating && !strings.HasPrefix(e.Name(), durable.TempPrefix) {
 			continue
 		}
-		if err := durable.Remove(filepath.Join(a.dir, e.Name())); err != nil {
+		if err := os.RemoveAll(filepath.Join(a.dir, e.Name())); err != nil {
 			return fmt.Errorf("delete what a crash left: %w", err)
 		}
-	}
-	if err := os.RemoveAll(filepath.Join(a.dir, ProofDir)); err != nil {
-		return fmt.Errorf("delete what a crash left: %w", err)
 	}
 	if err := a.sweepUploads(ctx); err != nil {
 		a.log.Warn().Err(err).Msg("parts of recordings that a crash left in the bucket were not deleted")

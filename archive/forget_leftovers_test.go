@@ -25,17 +25,18 @@ func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	const word = "Xylophonist"
-	left := []string{".tmp-backup-archive.db", ".tmp-backup-archive.db-journal", ".tmp-123", "archive.db.migrating", "archive.db.migrating-wal", "service.db.migrating", "proof/archive.db", "proof/restoring"}
-	if err := os.Mkdir(filepath.Join(dir, "proof"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append(left, "archive.db.before-1", "notes.txt") {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(word), 0o600); err != nil {
+	left := []string{".tmp-backup-archive.db", ".tmp-backup-archive.db-journal", ".tmp-123", "archive.db.migrating", "archive.db.migrating-wal", "service.db.migrating", ".tmp-proof/archive.db", ".tmp-proof/restoring"}
+	for _, name := range append(left, "archive.db.before-1", "notes.txt", "proof/exhibit.txt") {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(word), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	a = openArchive(t, dir)
-	if got := filesWith(t, dir, word); !slices.Equal(got, []string{"archive.db.before-1", "notes.txt"}) {
+	if got := filesWith(t, dir, word); !slices.Equal(got, []string{"archive.db.before-1", "notes.txt", "exhibit.txt"}) {
 		t.Errorf("opened, there are %v", got)
 	}
 	if err := os.WriteFile(filepath.Join(dir, left[3]), []byte(word), 0o600); err != nil {
@@ -44,7 +45,7 @@ func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
 	if _, err := a.Forget(t.Context(), 1, "asked for"); err != nil {
 		t.Fatal(err)
 	}
-	if got := filesWith(t, dir, word); !slices.Equal(got, []string{"notes.txt"}) {
+	if got := filesWith(t, dir, word); !slices.Equal(got, []string{"notes.txt", "exhibit.txt"}) {
 		t.Errorf("forgotten, there are %v", got)
 	}
 }
