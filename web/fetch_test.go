@@ -31,7 +31,7 @@ func TestClipPlaysItsSpanWithoutScripts(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	s.attachVideo(s.ids[0])
-	s.shows(200, "/meetings/"+itoa(s.ids[0])+"?t=1:10&end=1:25.5", `/media/video#t=70,85.5"`, "A clip, 1:10 to 1:25", `data-at="70" data-end="85.5"`)
+	s.shows(200, "/meetings/"+itoa(s.ids[0])+"?t=1:10&end=1:25.5", `/media/video#t=70,85.5"`, "A clip, 1:10 to 1:25.5<", `data-at="70" data-end="85.5"`)
 }
 
 func TestRecordingIsFetchedAgainByAdmins(t *testing.T) {

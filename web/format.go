@@ -34,6 +34,7 @@ func templateFuncs(a *assets, base basePath, zone *time.Location) template.FuncM
 		"asset":    func(name string) string { return base.path(a.address[name]) },
 		"when":     func(t time.Time) string { return formatTime(t, zone) },
 		"clock":    formatClock,
+		"instant":  formatInstant,
 		"state":    stateAt,
 		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"minutes":  formatMinutes,
@@ -76,6 +77,12 @@ func formatClock(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d", s/60, s%60)
 	}
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// formatInstant writes an offset with its milliseconds, where it has some: 4:05.5.
+func formatInstant(d time.Duration) string {
+	fraction := fmt.Sprintf(".%03d", max(d, 0)%time.Second/time.Millisecond)
+	return formatClock(d) + strings.TrimRight(strings.TrimRight(fraction, "0"), ".")
 }
 
 // formatMinutes writes a length: 48 min, 1 h 5 min; "" when it is unknown.

@@ -99,7 +99,7 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case errors.Is(err, notes.ErrChanged):
-		return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was changed in another window meanwhile, and is shown as it is now." + wrote})
+		return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was changed in another window meanwhile, or the same form was sent twice. It is shown as it is now." + wrote})
 	case errors.Is(err, archive.ErrNotFound) && wrote != "":
 		return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was deleted in another window meanwhile." + wrote})
 	case err != nil:

@@ -72,6 +72,7 @@ func TestMarkdownIsCleaned(t *testing.T) {
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
 		formatClock(65 * time.Second): "1:05", formatClock(3725 * time.Second): "1:02:05", formatClock(-1): "0:00",
+		formatInstant(60 * time.Second): "1:00", formatInstant(60500 * time.Millisecond): "1:00.5", formatInstant(60025 * time.Millisecond): "1:00.025",
 		formatMinutes(0): "", formatMinutes(20 * time.Second): "20 s", formatMinutes(59*time.Minute + 40*time.Second): "1 h", formatMinutes(90 * time.Minute): "1 h 30 min",
 		formatNumber(-1234):             "-1\u202f234",
 		fieldTerm("type", "Sales Call"): `type:"Sales Call"`, fieldTerm("email", "a@b.example"): "email:a@b.example",

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,9 @@ import (
 
 	"minutebook/internal/nearest"
 )
+
+// errNoWord is the mistake of a query, or of a value, without a word.
+var errNoWord = errors.New("there is no letter or digit to look for")
 
 // Field is one field of the query language.
 type Field struct {
@@ -28,7 +32,7 @@ func Fields() []Field {
 		{Name: "domain", Meaning: "meetings with somebody of this domain"},
 		{Name: "team", Meaning: "recorded by somebody of this team"},
 		{Name: "type", Meaning: "of this meeting type"},
-		{Name: "title", Meaning: "this word or phrase in the title"},
+		{Name: "title", Meaning: "this word or phrase in the title", check: checkWords},
 		{Name: "language", Meaning: "spoken in this language, such as en"},
 		{Name: "account", Meaning: "read through this account"},
 		{Name: "id", Meaning: "the recording with this number", check: checkID},
@@ -112,6 +116,14 @@ func nearestValue(s string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// checkWords refuses a value without a word.
+func checkWords(value string) error {
+	if !isSearchable(value) {
+		return errNoWord
+	}
+	return nil
 }
 
 func checkID(value string) error {

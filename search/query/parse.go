@@ -3,6 +3,8 @@ package query
 import (
 	"fmt"
 	"strings"
+
+	"minutebook/search/text"
 )
 
 // Limits of a query. A longer or deeper one is an error, never a hang.
@@ -41,7 +43,8 @@ func (e *Error) Error() string {
 }
 
 // Parse reads the query language of docs/search.md. Its error is always a
-// *QueryError. An empty query is an And without kids: every meeting.
+// *Error. An empty query is an And without kids: every meeting. Words and phrases
+// without a letter or digit mean nothing beside others, and are a mistake by themselves.
 func Parse(query string) (*Query, error) {
 	if len(query) > maxQueryBytes {
 		return nil, &Error{Pos: maxQueryBytes, Message: fmt.Sprintf("the query is longer than %d characters", maxQueryBytes)}
@@ -53,6 +56,9 @@ func Parse(query string) (*Query, error) {
 	}
 	if t := p.peek(); t.kind == kindClose {
 		return nil, &Error{Pos: t.pos, Message: "this parenthesis closes nothing", Hint: `to search for it, put quotation marks round it`}
+	}
+	if and, ok := root.(*And); ok && len(and.Kids) == 0 && strings.TrimSpace(query) != "" {
+		return nil, &Error{Message: errNoWord.Error()}
 	}
 	q := &Query{Root: root}
 	q.takeSort()
@@ -161,7 +167,7 @@ func (p *parser) parseItem(depth int) (Node, error) {
 		}
 		return &Not{Kid: kid}, nil
 	case kindPhrase:
-		if t.text == "" {
+		if !isSearchable(t.text) {
 			return nil, nil
 		}
 		return &Phrase{Text: t.text, Pos: t.pos}, nil
@@ -189,8 +195,11 @@ func (p *parser) parseGroup(open token, depth int) (Node, error) {
 	return kid, nil
 }
 
+// isSearchable reports whether the index could have a word of a text.
+func isSearchable(s string) bool { return len(text.PhraseTerms(s)) > 0 }
+
 // readWord takes the marks of a prefix and of a fuzzy word off; nil when
-// nothing is left.
+// nothing is left to look for.
 func readWord(t token) Node {
 	w := &Word{Text: t.text, Pos: t.pos}
 	for {
@@ -200,7 +209,7 @@ func readWord(t token) Node {
 		case strings.HasSuffix(w.Text, "~"):
 			w.Fuzzy = true
 		default:
-			if w.Text == "" {
+			if !isSearchable(w.Text) {
 				return nil
 			}
 			return w

@@ -33,7 +33,8 @@ func TestParsePrints(t *testing.T) {
 		{"https://a.example/x 12:30 ABC-123", "https://a.example/x 12:30 ABC-123"},
 		{"sort:date budget", "budget sort:date"},
 		{"after:2024-03 before:2025 last:7d longer:1h30m", "after:2024-03 before:2025 last:7d longer:1h30m"},
-		{"()", ""},
+		{`budget & talks 🙂 "…" -🙂 \`, "budget talks"},
+		{"🙂 type:Sales", "type:Sales"},
 	} {
 		q, err := Parse(c.in)
 		if err != nil {
@@ -57,6 +58,10 @@ func TestParseErrors(t *testing.T) {
 		{"(a b", 0, "closed"},
 		{"a b)", 3, "closes nothing"},
 		{"after:soon", 6, "2026-03"},
+		{"🙂", 0, "no letter or digit"},
+		{`"`, 0, "no letter or digit"},
+		{"()", 0, "no letter or digit"},
+		{"budget title:🙂", 13, "no letter or digit"},
 		{"speaker:", 0, "no value"},
 		{"type:", 0, "write type:… for “of this meeting type”"},
 		{"is:", 0, "It knows external, internal"},
