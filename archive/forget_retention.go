@@ -40,18 +40,33 @@ type Expired struct {
 	Rule        int       `json:"rule"`       // the first rule is 1
 	Recordings  int       `json:"recordings"` // on disk; 0 when the recording was only waiting for its download
 	Bytes       int64     `json:"bytes"`
-	maxAge      time.Duration
+	// WaitsUntil is set for a meeting whose team or type the service has changed within
+	// movedNotice, and which the rules kept before.
+	WaitsUntil time.Time `json:"waits_until,omitzero"`
+	maxAge     time.Duration
+	kind, team string
 }
 
 // Expired returns the meetings whose age is above the limit of the first rule that
 // matches them, the oldest first: meetings with recordings, and meetings that wait for
 // one. A meeting without a known start never expires.
 func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired, error) {
-	return a.expiredAt(ctx, rules, a.now())
+	return a.expiredAt(ctx, rules, a.now(), time.Time{})
 }
 
-// expiredAt is Expired at a time.
-func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, now time.Time) ([]Expired, error) {
+// ruleFor returns the number of the rule that deletes the recordings of a meeting of
+// some age, and 0 where they are kept.
+func ruleFor(rules []RetentionRule, meetingType, team string, age time.Duration) int {
+	i := slices.IndexFunc(rules, func(r RetentionRule) bool { return r.matches(meetingType, team) })
+	if i < 0 || rules[i].MediaAfter <= 0 || age < rules[i].MediaAfter {
+		return 0
+	}
+	return i + 1
+}
+
+// expiredAt is Expired at a time, with rules that a person accepted at another; zero:
+// nobody did.
+func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, now, accepted time.Time) ([]Expired, error) {
 	var expired []Expired
 	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var e Expired
@@ -61,11 +76,11 @@ func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, now time
 			return err
 		}
 		e.Start = sqlite.Time(start)
-		i := slices.IndexFunc(rules, func(r RetentionRule) bool { return r.matches(kind.String, team.String) })
-		if i < 0 || rules[i].MediaAfter <= 0 || now.Sub(e.Start) < rules[i].MediaAfter {
+		e.kind, e.team = kind.String, team.String
+		if e.Rule = ruleFor(rules, e.kind, e.team, now.Sub(e.Start)); e.Rule == 0 {
 			return nil
 		}
-		e.Rule, e.maxAge = i+1, rules[i].MediaAfter
+		e.maxAge = rules[e.Rule-1].MediaAfter
 		expired = append(expired, e)
 		return nil
 	}, `SELECT recording_id, title, meeting_type, recorded_by_team, sort_at,
@@ -74,6 +89,9 @@ func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, now time
 		FROM meetings m WHERE sort_at > 0 AND (EXISTS (SELECT 1 FROM attachments x WHERE x.recording_id = m.recording_id)
 			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted'))
 		ORDER BY sort_at, recording_id`)
+	if err == nil {
+		err = a.setWaits(ctx, expired, rules, now, accepted)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look for old recordings: %w", err)
 	}
@@ -83,17 +101,13 @@ func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, now time
 // expiredBlob begins the marks of files without a row that are still to be deleted.
 const expiredBlob = "retention/"
 
-// deleteExpired deletes the recordings of the meetings that expiredAt returns and that
-// may accepts, and calls done after each meeting. A recording stays while another
+// deleteExpired deletes the recordings of the meetings of expired that may accepts, and
+// calls done after each meeting. A recording stays while another
 // meeting has it. A deleted recording is not downloaded again. Each meeting leaves a
 // line of the audit. After an interruption, the next run goes on.
-func (a *Archive) deleteExpired(ctx context.Context, rules []RetentionRule, now time.Time, may func(Expired) bool, done func(Expired)) error {
+func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func(Expired) bool, done func(Expired)) error {
 	if err := a.deleteExpiredFiles(ctx); err != nil {
 		return fmt.Errorf("delete old recordings: %w", err)
-	}
-	expired, err := a.expiredAt(ctx, rules, now)
-	if err != nil {
-		return err
 	}
 	for _, e := range expired {
 		if !may(e) {

@@ -25,7 +25,9 @@ type knownRules struct {
 	ShownAt  time.Time       `json:"shown_at,omitzero"`
 	Waited   time.Duration   `json:"waited"` // since they were shown, see retentionNotice
 	Accepted bool            `json:"accepted,omitempty"`
-	Before   []RetentionRule `json:"before,omitempty"`
+	// AcceptedAt is when a person last accepted the rules, see Archive.setWaits.
+	AcceptedAt time.Time       `json:"accepted_at,omitzero"`
+	Before     []RetentionRule `json:"before,omitempty"`
 }
 
 // RetentionHold is the state of the rules.
@@ -39,6 +41,10 @@ type RetentionHold struct {
 	// ClockAhead is the lead of a clock that is not confirmed: the rules delete as if it
 	// were earlier by that. 0: there is no doubt.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
+	// Moved are meetings that rules in force would delete from and that wait, since the
+	// service has changed their team or type.
+	Moved        *MovedMeetings `json:"moved,omitempty"`
+	UnknownNames []UnknownName  `json:"unknown_names,omitempty"`
 }
 
 func (k *knownRules) isInForce() bool {
@@ -116,7 +122,7 @@ func (a *Archive) AcceptRetention(ctx context.Context, rules []RetentionRule) er
 	if err := a.confirmClock(ctx); err != nil {
 		return err
 	}
-	_, _, err := a.updateRules(ctx, rules, func(k *knownRules, _ time.Time) { k.Accepted = true })
+	_, _, err := a.updateRules(ctx, rules, func(k *knownRules, now time.Time) { k.Accepted, k.AcceptedAt = true, now })
 	return err
 }
 
@@ -128,8 +134,11 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 			k.ShownAt = now
 		}
 	})
-	h := RetentionHold{Rules: len(rules), ClockAhead: clock.Ahead}
-	if err != nil || k.isInForce() {
+	h := RetentionHold{Rules: len(rules), ClockAhead: clock.Ahead, Moved: a.MovedMeetings()}
+	if err != nil {
+		return h, err
+	}
+	if h.UnknownNames, err = a.UnknownNames(ctx, rules); err != nil || k.isInForce() {
 		return h, err
 	}
 	h.Waiting, h.From = true, a.now().Add(retentionNotice-k.Waited)
@@ -145,22 +154,31 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 // DeleteExpired deletes the recordings of the meetings that [Archive.Expired] returns,
 // and calls done after each meeting. While the rules wait, it deletes only recordings
 // that the rules before them delete too, and waiting is true. A clock that is set ahead
-// ages no meeting, see confirmedClock.
+// ages no meeting, see confirmedClock. Meetings that WaitsUntil holds are left, see
+// [Archive.MovedMeetings].
 func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
 	k, clock, err := a.updateRules(ctx, rules, func(*knownRules, time.Time) {})
 	if err != nil {
 		return false, err
 	}
-	if k.isInForce() {
-		return false, a.deleteExpired(ctx, rules, clock.At, func(Expired) bool { return true }, done)
+	waiting = !k.isInForce()
+	expired, err := a.expiredAt(ctx, rules, clock.At, k.AcceptedAt)
+	if err != nil {
+		return waiting, err
 	}
-	old, err := a.expiredAt(ctx, k.Before, clock.At)
+	may := func(e Expired) bool { return e.WaitsUntil.IsZero() }
+	if !waiting {
+		a.moved.Store(countMoved(expired))
+		return false, a.deleteExpired(ctx, expired, may, done)
+	}
+	before, err := a.expiredAt(ctx, k.Before, clock.At, time.Time{})
 	if err != nil {
 		return true, err
 	}
+	a.moved.Store(countMoved(before))
 	due := map[int64]bool{}
-	for _, e := range old {
-		due[e.RecordingID] = true
+	for _, e := range before {
+		due[e.RecordingID] = may(e)
 	}
-	return true, a.deleteExpired(ctx, rules, clock.At, func(e Expired) bool { return due[e.RecordingID] }, done)
+	return true, a.deleteExpired(ctx, expired, func(e Expired) bool { return may(e) && due[e.RecordingID] }, done)
 }

@@ -12,8 +12,6 @@ import (
 	"minutebook/archive/media"
 )
 
-const day = 24 * time.Hour
-
 // agedArchive returns an archive of four meetings with recordings: 1 and 2 are of a
 // team each and old, 3 is young, 4 has the recording of 2 and is young. 5 is old and
 // waits for its recording.
@@ -50,7 +48,11 @@ func agedArchive(t *testing.T) (a *Archive, now *time.Time) {
 func deleteExpired(t *testing.T, a *Archive, rules ...RetentionRule) []int64 {
 	t.Helper()
 	var ids []int64
-	if err := a.deleteExpired(t.Context(), rules, a.now(), func(Expired) bool { return true }, func(e Expired) { ids = append(ids, e.RecordingID) }); err != nil {
+	expired, err := a.Expired(t.Context(), rules)
+	if err == nil {
+		err = a.deleteExpired(t.Context(), expired, func(Expired) bool { return true }, func(e Expired) { ids = append(ids, e.RecordingID) })
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return ids
@@ -117,7 +119,11 @@ func TestRetainGoesOn(t *testing.T) {
 	whole := a.media
 	a.media = failingDelete{whole}
 	rule := RetentionRule{MediaAfter: 100 * day}
-	if err := a.deleteExpired(t.Context(), []RetentionRule{rule}, a.now(), func(Expired) bool { return true }, func(Expired) {}); err == nil {
+	expired, err := a.Expired(t.Context(), []RetentionRule{rule})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.deleteExpired(t.Context(), expired, func(Expired) bool { return true }, func(Expired) {}); err == nil {
 		t.Fatal("no error")
 	}
 	if files := filesWith(t, a.Dir(), "sound of one"); len(files) != 1 {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -79,7 +80,8 @@ type Archive struct {
 	retention    sync.Mutex           // held while the state of the retention rules or the confirmed clock changes
 	clockRead    time.Duration        // running when the confirmed clock was last updated; below 0: never
 	running      func() time.Duration // of this process, by a clock that nobody sets
-	serviceStart time.Time            // by the service's clock, when running was 0; zero: unknown
+	moved        atomic.Pointer[MovedMeetings]
+	serviceStart time.Time // by the service's clock, when running was 0; zero: unknown
 
 	blobs sync.Mutex // held while a blob's references are counted and acted upon
 }

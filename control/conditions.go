@@ -55,6 +55,10 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 	if n := s.Upkeep[UpkeepVerify].Damaged(); n > 0 {
 		add("damage", "the archive is damaged", "%s found. minutebook verify lists the damage, and verify --repair repairs it.", phrase.Count(n, "damage was", "damages were"))
 	}
+	if m := s.Moved; m != nil {
+		add("retention", "recordings are deleted soon", "The service has changed the team or type of %s, so that a retention rule deletes their recordings from %s on: see minutebook retention --dry-run.",
+			phrase.Meetings(m.Meetings), m.From.UTC().Format(time.DateTime))
+	}
 	if n := s.Inbox.Quarantined; n > 0 {
 		add("quarantine", "deliveries are in quarantine", "%s could not be read: see minutebook status.", phrase.Count(n, "delivery", "deliveries"))
 	}

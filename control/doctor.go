@@ -130,6 +130,7 @@ func (e *examination) judgeState(s *StatusResult, now time.Time) {
 		}
 	}
 	e.examineImports(s)
+	e.examineRetention(s)
 	if s.Downloads.Paused != "" {
 		e.add("recordings", SeverityWarning, "see `minutebook status`", "no recording is fetched: %s", s.Downloads.Paused)
 	}

@@ -27,6 +27,20 @@ func (e *examination) examineImports(s *StatusResult) {
 	}
 }
 
+// examineRetention looks at rules that fit no meeting, or other meetings than before.
+func (e *examination) examineRetention(s *StatusResult) {
+	if m := s.Moved; m != nil {
+		e.add("retention", SeverityWarning, "see `minutebook retention --dry-run`, and write the new name into [retention] where the recordings shall stay",
+			"the service has changed the team or type of %s, so that a rule deletes their recordings from %s on", phrase.Meetings(m.Meetings), m.From.UTC().Format(time.DateTime))
+	}
+	if s.Retention == nil {
+		return
+	}
+	for _, n := range s.Retention.UnknownNames {
+		e.add("retention", SeverityWarning, "correct the name in [retention], or leave it out", "%s", n)
+	}
+}
+
 // awayFolder returns the failure of a watched folder that cannot be read, or nil.
 func (s *StatusResult) awayFolder() *syncer.FailureStatus {
 	i := slices.IndexFunc(s.Failures, func(f syncer.FailureStatus) bool { return f.Class == importer.FailureClass && filepath.IsAbs(f.What) })

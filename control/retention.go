@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rs/zerolog"
+
 	"minutebook/archive"
 )
 
@@ -27,6 +29,10 @@ type RetentionResult struct {
 	// Waiting is true while the rules are new or wider than the rules before them.
 	// Until then they delete only recordings that those rules delete too.
 	Waiting bool `json:"waiting,omitempty"`
+	// Moved are meetings that are left to wait, since the service has changed their team or
+	// type.
+	Moved        *archive.MovedMeetings `json:"moved,omitempty"`
+	UnknownNames []archive.UnknownName  `json:"unknown_names,omitempty"`
 }
 
 func (h Deps) retention(ctx context.Context, q RetentionRequest, emit Emit) (RetentionResult, error) {
@@ -35,6 +41,11 @@ func (h Deps) retention(ctx context.Context, q RetentionRequest, emit Emit) (Ret
 		rules = *q.Rules
 	}
 	r := RetentionResult{Rules: len(rules)}
+	unknown, err := h.Archive.UnknownNames(ctx, rules)
+	if err != nil {
+		return r, err
+	}
+	r.UnknownNames = unknown
 	each := func(e archive.Expired) {
 		r.Meetings++
 		r.Recordings += e.Recordings
@@ -49,7 +60,7 @@ func (h Deps) retention(ctx context.Context, q RetentionRequest, emit Emit) (Ret
 		return r, err
 	}
 	if !sameRules(rules, h.Retention) {
-		return r, fmt.Errorf("apply %d retention rules: the daemon runs with other rules; restart it with them first, and see them with --dry-run", len(rules))
+		return r, fmt.Errorf("apply %d retention rules: the daemon runs with other rules; reload them first, and see them with --dry-run", len(rules))
 	}
 	if q.Apply {
 		if err := h.Archive.AcceptRetention(ctx, rules); err != nil {
@@ -59,9 +70,17 @@ func (h Deps) retention(ctx context.Context, q RetentionRequest, emit Emit) (Ret
 	if h.Configuration.Path == "" && len(rules) == 0 {
 		return r, nil // without a configuration the rules are unknown
 	}
-	var err error
-	r.Waiting, err = h.Archive.DeleteExpired(ctx, rules, each)
+	r.Waiting, err = h.Archive.DeleteExpired(ctx, rules, func(e archive.Expired) {
+		LogExpired(h.Logger, e)
+		each(e)
+	})
+	r.Moved = h.Archive.MovedMeetings()
 	return r, err
+}
+
+// LogExpired logs that a rule deleted the recordings of a meeting.
+func LogExpired(log zerolog.Logger, e archive.Expired) {
+	log.Info().Int64("recording_id", e.RecordingID).Int("rule", e.Rule).Int64("bytes", e.Bytes).Msg("recordings deleted by a retention rule")
 }
 
 func sameRules(a, b []archive.RetentionRule) bool {

@@ -33,6 +33,9 @@ type StatusResult struct {
 	Receiver *receiver.Counts `json:"receiver,omitempty"`
 	// Service is the state of the service; absent where none runs.
 	Service *service.State `json:"service,omitempty"`
+	// Moved are the meetings that a retention rule deletes from soon, since the service has
+	// changed their team or type.
+	Moved *archive.MovedMeetings `json:"-"`
 	// Retention is the state of the rules; absent where there are none.
 	Retention *archive.RetentionHold `json:"retention,omitempty"`
 	// Configuration is that of the daemon; absent without one, or without a file.
@@ -114,7 +117,7 @@ func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 		Version: h.Version, Running: h.Running,
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
 		WithRecording: counts.WithRecording, Gone: counts.Gone, NotWatched: counts.NotWatched,
-		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Configuration: h.showConfiguration(), Status: now, Activities: h.Activities.List(),
+		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Moved: h.Archive.MovedMeetings(), Configuration: h.showConfiguration(), Status: now, Activities: h.Activities.List(),
 	}
 	return r, h.observeParts(ctx, r)
 }

@@ -19,7 +19,7 @@ type statusPage struct {
 	Counts   archive.Counts
 	Progress search.Progress
 	Failures []failureView
-	Hold     *archive.RetentionHold // nil unless new retention rules wait
+	Hold     *archive.RetentionHold // nil unless a retention rule needs a look
 	Sync     *syncer.Status         // nil without a daemon
 	Accounts []accountView
 	Queue    []queueView
@@ -105,7 +105,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if state != nil {
 		p.Sync = &state.Status
 		p.setSync()
-		if h := state.Retention; h != nil && h.Waiting {
+		if h := state.Retention; h != nil && (h.Waiting || h.Moved != nil || h.UnknownNames != nil) {
 			p.Hold = h
 		}
 	}

@@ -25,7 +25,11 @@ func (m *Main) retentionCmd() *cobra.Command {
 			"Rules that are new, or delete more than they did, wait until a day after\n" +
 			"`minutebook status` has first shown them; --apply does not wait. --dry-run shows\n" +
 			"what the rules of the configuration given would delete, also beside a daemon\n" +
-			"that runs with others.",
+			"that runs with others.\n\n" +
+			"When the service changes the team or type of a meeting, so that other rules fit\n" +
+			"it, recordings that the rules kept before wait for a week, or for --apply; status\n" +
+			"and doctor count these meetings. They also tell of a rule whose team or type\n" +
+			"nothing has.",
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := m.configFile()
@@ -50,6 +54,9 @@ func (m *Main) retentionCmd() *cobra.Command {
 }
 
 func (m *Main) printRetention(q control.RetentionRequest, r control.RetentionResult) error {
+	for _, n := range r.UnknownNames {
+		fmt.Fprintf(m.Stderr, "minutebook: %s\n", n)
+	}
 	if r.Rules == 0 {
 		_, err := fmt.Fprintln(m.Stdout, "no rules: nothing is ever deleted (see [[retention.rules]] in the configuration)")
 		return err
@@ -62,11 +69,22 @@ func (m *Main) printRetention(q control.RetentionRequest, r control.RetentionRes
 		phrase.Recordings(r.Recordings), phrase.Meetings(r.Meetings), humanize.Bytes(uint64(r.Bytes)), action); err != nil {
 		return err
 	}
+	if moved := r.Moved; moved != nil {
+		if _, err := fmt.Fprintln(m.Stdout, describeMoved(moved)); err != nil {
+			return err
+		}
+	}
 	if r.Waiting {
 		_, err := fmt.Fprintln(m.Stdout, "the rules are new or wider: they wait until a day after status has shown them, or for retention --apply")
 		return err
 	}
 	return nil
+}
+
+// describeMoved says which meetings wait, since the service has changed their team or type.
+func describeMoved(m *archive.MovedMeetings) string {
+	return fmt.Sprintf("the service has changed the team or type of %s, so that a rule deletes their recordings (%d, %s): the first of them from %s on (see retention --dry-run)",
+		phrase.Meetings(m.Meetings), m.Recordings, humanize.Bytes(uint64(m.Bytes)), m.From.Local().Format(time.DateTime))
 }
 
 // printExpired prints a meeting whose recordings a rule deletes.
@@ -75,7 +93,11 @@ func (m *Main) printExpired(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &e); err != nil || m.json {
 		return err
 	}
-	_, err := fmt.Fprintf(m.Stdout, "%d\t%s\t%d bytes\trule %d\t%s\n", e.RecordingID, e.Start.Format(time.DateOnly), e.Bytes, e.Rule, e.Title)
+	waits := ""
+	if !e.WaitsUntil.IsZero() {
+		waits = "\tits team or type was changed at the service: not before " + e.WaitsUntil.Local().Format(time.DateTime)
+	}
+	_, err := fmt.Fprintf(m.Stdout, "%d\t%s\t%d bytes\trule %d\t%s%s\n", e.RecordingID, e.Start.Format(time.DateOnly), e.Bytes, e.Rule, e.Title, waits)
 	return err
 }
 
@@ -93,12 +115,12 @@ func retentionRules(cfg *config.Config) []archive.RetentionRule {
 // rules, until ctx ends. Without rules it does so once, so that the archive records that
 // there are none.
 func (d *daemon) runRetention(ctx context.Context) error {
-	warned := false
+	warned, moved := false, 0
 	for ctx.Err() == nil {
 		changed := d.configChanged()
 		rules := retentionRules(d.config())
 		waiting, err := d.archive.DeleteExpired(ctx, rules, func(e archive.Expired) {
-			d.log.Info().Int64("recording_id", e.RecordingID).Int("rule", e.Rule).Int64("bytes", e.Bytes).Msg("recordings deleted by a retention rule")
+			control.LogExpired(d.log, e)
 		})
 		if err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("apply the retention rules")
@@ -107,6 +129,13 @@ func (d *daemon) runRetention(ctx context.Context) error {
 			d.log.Warn().Msg("the retention rules are new or wider: they wait until a day after status has shown them, or for retention --apply")
 		}
 		warned = waiting
+		if m := d.archive.MovedMeetings(); m == nil {
+			moved = 0
+		} else if m.Meetings != moved {
+			moved = m.Meetings
+			d.log.Warn().Int("meetings", moved).Time("due", m.From).Msg("the service has changed the team or type of meetings, and a retention rule deletes their recordings soon: see retention --dry-run")
+		}
+		d.look()
 		var again <-chan time.Time // nil: only other rules
 		if len(rules) > 0 || err != nil {
 			again = time.After(time.Hour)

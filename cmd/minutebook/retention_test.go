@@ -51,7 +51,7 @@ func TestCommandsTellOfAnotherConfiguration(t *testing.T) {
 		if _, errs, _ := command("search", "nothing", "-c", path); !strings.Contains(errs, why) {
 			t.Errorf("search with %s says %q", path, errs)
 		}
-		if _, errs, code := command("retention", "--apply", "-c", path); !strings.Contains(errs, "restart it with them first") || code != 1 {
+		if _, errs, code := command("retention", "--apply", "-c", path); !strings.Contains(errs, "reload them first") || code != 1 {
 			t.Errorf("rules that the daemon does not run with: %q, %d", errs, code)
 		}
 	}

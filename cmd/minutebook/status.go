@@ -108,6 +108,12 @@ func printRetention(b *strings.Builder, h *archive.RetentionHold) {
 		fmt.Fprintf(b, "new retention rules begin to delete at %s: %s of %s, %d bytes (see retention --dry-run)\n",
 			h.From.Local().Format(time.DateTime), phrase.Recordings(h.Recordings), phrase.Meetings(h.Meetings), h.Bytes)
 	}
+	if h.Moved != nil {
+		fmt.Fprintln(b, describeMoved(h.Moved))
+	}
+	for _, n := range h.UnknownNames {
+		fmt.Fprintln(b, n)
+	}
 	if h.ClockAhead > 0 {
 		fmt.Fprintf(b, "the clock is ahead by %s, which nothing has confirmed yet: until it has run so for a day, or the service's clock agrees, the retention rules delete as if it were not\n",
 			h.ClockAhead.Round(time.Minute))

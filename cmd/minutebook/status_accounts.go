@@ -35,7 +35,7 @@ func printReceived(b *strings.Builder, c receiver.Counts) {
 func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {
 	var parts []string
 	for _, state := range []archive.DownloadState{archive.DownloadWanted, archive.DownloadRequested, archive.DownloadReady,
-		archive.DownloadDone, archive.DownloadRefused, archive.DownloadNone} {
+		archive.DownloadDone, archive.DownloadRefused, archive.DownloadNone, archive.DownloadDeleted} {
 		if n := d.Queue[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}

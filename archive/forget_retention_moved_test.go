@@ -1,0 +1,88 @@
+package archive
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"minutebook/internal/testrun"
+)
+
+// showAs shows meeting 1 of agedArchive with another team and type, at a time.
+func showAs(t *testing.T, a *Archive, account, team, kind string, at time.Time) {
+	t.Helper()
+	o := observe(t, SourceList, at, fmt.Appendf(nil, `{"recording_id":1,"title":"T","meeting_type":%q,"recording_start_time":"2026-01-01T00:00:00Z",
+		"recorded_by":{"name":"A","email":"a@x.example","team":%q}}`, kind, team))
+	o.Account = account
+	apply(t, a, o)
+}
+
+// TestMeetingsThatMoveWait has rules in force that keep the recording of meeting 1, which
+// is of the team Sales and a Call, until the service shows it otherwise.
+func TestMeetingsThatMoveWait(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	type step struct {
+		after      time.Duration
+		team, kind string // as shown now; "": it is not shown
+		account    string // "": that of observe
+		accept     bool
+		want       string
+		moved      int
+	}
+	rules := []RetentionRule{{Teams: []string{"Sales"}, Types: []string{"Call"}}, {MediaAfter: 100 * day}}
+	for name, story := range map[string][]step{
+		"a team is renamed":         {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 6 * day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: day, want: "[1]"}},
+		"a type is renamed":         {{team: "Sales", kind: "Talk", want: "[]", moved: 1}, {after: 7 * day, want: "[1]"}},
+		"it is accepted":            {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: time.Hour, accept: true, want: "[1]"}},
+		"another change after that": {{after: time.Hour, accept: true, want: "[]"}, {after: time.Hour, team: "Trade", kind: "Call", want: "[]", moved: 1}},
+		"it is set right":           {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: day, team: "Sales", kind: "Call", want: "[]"}, {after: 30 * day, want: "[]"}},
+		"there and back and there": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: day, team: "Sales", kind: "Call", want: "[]"},
+			{after: 30 * day, team: "Sales", kind: "Call", want: "[]"}, {after: day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 6 * day, want: "[1]"}},
+		"the letters' case": {{team: "SALES", kind: "Call", want: "[]"}, {after: 9 * day, want: "[]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, now := agedArchive(t)
+			must(t, a.AcceptRetention(t.Context(), rules))
+			if _, err := a.DeleteExpired(t.Context(), rules, func(Expired) {}); err != nil { // 2
+				t.Fatal(err)
+			}
+			showAs(t, a, "main", "Sales", "Call", *now)
+			for i, s := range story {
+				*now = now.Add(s.after + time.Minute)
+				if s.team != "" {
+					showAs(t, a, "main", s.team, s.kind, *now)
+				}
+				if s.accept {
+					must(t, a.AcceptRetention(t.Context(), rules))
+				}
+				a.NoteServiceTime(*now)
+				a.clockRead = -1
+				ids := []int64{}
+				_, err := a.DeleteExpired(t.Context(), rules, func(e Expired) { ids = append(ids, e.RecordingID) })
+				if got := fmt.Sprint(ids); err != nil || got != s.want {
+					t.Errorf("step %d: %s deleted, want %s, %v", i, got, s.want, err)
+				}
+				h, err := a.ShowRetention(t.Context(), rules)
+				if err != nil || (h.Moved != nil) != (s.moved > 0) || s.moved > 0 && (h.Moved.Meetings != s.moved || h.Moved.Recordings != 1) {
+					t.Errorf("step %d: status shows %+v, %v", i, h.Moved, err)
+				}
+			}
+		})
+	}
+}
+
+// TestUnknownNamesAreTold has rules with names that are near to those of meetings.
+func TestUnknownNamesAreTold(t *testing.T) {
+	a, _ := agedArchive(t)
+	rules := []RetentionRule{{Teams: []string{"sales", "Opps", "Board"}}, {MediaAfter: day, Types: []string{"Calls"}}, {MediaAfter: day}}
+	h, err := a.ShowRetention(t.Context(), rules)
+	if diff := cmp.Diff([]UnknownName{{1, "team", "Opps", "Ops"}, {1, "team", "Board", ""}, {2, "meeting type", "Calls", "Call"}}, h.UnknownNames); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if h, err := newArchive(t).ShowRetention(t.Context(), rules); err != nil || h.UnknownNames != nil {
+		t.Errorf("of an empty archive: %+v, %v", h.UnknownNames, err)
+	}
+}
