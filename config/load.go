@@ -61,7 +61,7 @@ func readFile(path string) ([]byte, error) {
 	}
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no file %s", path)
+		return nil, fmt.Errorf("there is no file %s (`minutebook setup -c %[1]s` writes one)", path)
 	}
 	return raw, err
 }

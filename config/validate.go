@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/mail"
 	"net/netip"
 	"net/url"
@@ -71,8 +70,8 @@ func (c *Config) validate() error {
 func (c *Config) validateListeners(bad func(string, string, ...any)) {
 	r := c.Receiver
 	if r.Listen != "" {
-		if _, port, err := net.SplitHostPort(r.Listen); err != nil {
-			bad("receiver.listen", "%v; write host:port, such as 127.0.0.1:8378", err)
+		if _, port, err := SplitListen(r.Listen); err != nil {
+			bad("receiver.listen", "%v", err)
 		} else if port != "0" && r.Listen == c.Web.Listen {
 			bad("receiver.listen", "%s is the address of the page; choose another port", r.Listen)
 		}

@@ -19,9 +19,9 @@ type complain func(setting, format string, args ...any)
 // without asking, and those that look as if they asked and do not.
 func (c *Config) validateWeb(bad complain) {
 	w := c.Web
-	host, _, err := net.SplitHostPort(w.Listen)
+	host, _, err := SplitListen(w.Listen)
 	if err != nil {
-		bad("web.listen", "%v; write host:port, such as 127.0.0.1:8377", err)
+		bad("web.listen", "%v", err)
 		host = "localhost" // nothing more is to be said about it
 	}
 	if _, err := time.LoadLocation(w.TimeZone); err != nil {
@@ -56,9 +56,9 @@ func (w Web) validateMetricsListen(receiver string, bad complain) {
 	if w.MetricsListen == "" {
 		return
 	}
-	_, port, err := net.SplitHostPort(w.MetricsListen)
+	_, port, err := SplitListen(w.MetricsListen)
 	if err != nil {
-		bad("web.metrics_listen", "%v; write host:port, such as 127.0.0.1:8379", err)
+		bad("web.metrics_listen", "%v", err)
 	} else if port != "0" && (w.MetricsListen == w.Listen || w.MetricsListen == receiver) {
 		bad("web.metrics_listen", "%s is the address of another listener; choose another port", w.MetricsListen)
 	}

@@ -41,7 +41,7 @@ func (h Deps) search(ctx context.Context, q SearchRequest, _ Emit) (*SearchResul
 		return nil, err
 	}
 	answer, err := index.Search(ctx, request)
-	if _, ok := errors.AsType[*search.QueryError](err); ok {
+	if _, ok := errors.AsType[*search.QueryError](err); ok || errors.Is(err, search.ErrCursor) {
 		return nil, &Error{Kind: KindQuery, Message: err.Error(), ExitCode: 2}
 	}
 	if err != nil {

@@ -32,8 +32,8 @@ type WebhookTested struct {
 // test signs a delivery, sends it to the public address, and follows it into the
 // index.
 func (w Webhooks) test(ctx context.Context, q WebhookRequest, emit Emit) (*WebhookTested, error) {
-	if w.Refresh == nil {
-		return nil, errNoDaemon("test webhook")
+	if err := w.checkReceiver("test webhook"); err != nil {
+		return nil, err
 	}
 	secret, err := w.latestSecret(ctx, q.Account)
 	if err != nil {

@@ -171,6 +171,20 @@ func TestWebhookMistakes(t *testing.T) {
 	}
 }
 
+// Where the configuration has no receiver, that is said, and not that no daemon runs.
+func TestADeliveryNeedsAReceiver(t *testing.T) {
+	h := newWebhookHouse(t)
+	h.parts.PublicURL, h.parts.Refresh = "", nil
+	ops := control.NewRegistry()
+	control.RegisterWebhooks(ops, h.parts)
+	for _, name := range []string{"webhook.test", "webhook.rotate"} {
+		_, err := control.Call[json.RawMessage](t.Context(), ops, name, control.WebhookRequest{Account: "anna"}, nil)
+		if err == nil || !strings.Contains(err.Error(), "receiver.public_url is not set") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestReplayAndQuarantine(t *testing.T) {
 	h := newWebhookHouse(t)
 	for id, body := range map[string]string{"msg_1": "not JSON", "msg_2": `{"recording_id":42,"title":"Weekly","created_at":"2026-02-28T08:00:00Z"}`} {

@@ -20,8 +20,8 @@ type WebhookStep struct {
 // ones. Until then deliveries of both are accepted. It can be repeated after a
 // crash at any step.
 func (w Webhooks) rotate(ctx context.Context, q WebhookRequest, emit Emit) (*WebhookInfo, error) {
-	if w.Refresh == nil {
-		return nil, errNoDaemon("rotate webhook")
+	if err := w.checkReceiver("rotate webhook"); err != nil {
+		return nil, err
 	}
 	old, request, err := w.planRotation(ctx, q.Account)
 	if err != nil {
@@ -74,6 +74,14 @@ func (w Webhooks) planRotation(ctx context.Context, account string) (old []inbox
 	return old, request, nil
 }
 
-func errNoDaemon(action string) error {
-	return errors.New(action + ": no daemon runs here that would receive the delivery; start it: minutebook serve")
+// checkReceiver fails where no delivery can come in: the configuration has no receiver, or
+// no daemon runs.
+func (w Webhooks) checkReceiver(action string) error {
+	switch {
+	case w.PublicURL == "":
+		return errors.New(action + ": receiver.public_url is not set; the service must know where to deliver to")
+	case w.Refresh == nil:
+		return errors.New(action + ": no daemon runs here that would receive the delivery; start it: minutebook serve")
+	}
+	return nil
 }

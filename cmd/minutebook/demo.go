@@ -37,6 +37,7 @@ printed is the page's address.`,
 	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the data in this `directory`; commands read it with --data")
 	cmd.Flags().StringVar(&o.meetings, "meetings", "", "load these instead: a `file` with a Meeting a line (.ndjson or .ndjson.gz)")
 	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the page")
+	checkListen(cmd.Flags())
 	return cmd
 }
 

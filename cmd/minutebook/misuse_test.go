@@ -66,6 +66,14 @@ func TestEveryMisuseExits2(t *testing.T) {
 			}
 		}
 		misuse(t, with("--nosuchflag")...)
+		if line := misuse(t, with("-Z")...); !strings.Contains(line, "has no flag -Z; -h ") {
+			t.Errorf("-Z: %s", line)
+		}
+		for _, flag := range []string{"-c", "--config", "--data"} {
+			if line := misuse(t, with(flag)...); !strings.Contains(line, "needs a value") {
+				t.Errorf("%s without a value: %s", flag, line)
+			}
+		}
 		if cmd.HasSubCommands() || cmd.Name() == "powershell" || cmd.Parent() != nil && cmd.Parent().Name() == "completion" {
 			return
 		}
@@ -83,6 +91,9 @@ func TestEveryMisuseExits2(t *testing.T) {
 				misuse(t, with("--data", dir, "--"+f.Name, "abc")...)
 				misuse(t, append(with("--data", dir, "--"+f.Name+"=-5"+map[string]string{"duration": "s"}[f.Value.Type()]), arguments(cmd)...)...)
 			case "string", "stringSlice":
+				if f.Name == "listen" {
+					misuse(t, with("--data", dir, "--listen", "127.0.0.1:99999", "--base-url", "http://127.0.0.1:1")...)
+				}
 				if checked, ok := f.Value.(*checkedFlag); ok {
 					refuseText(t, checked, f.Name, with)
 				}

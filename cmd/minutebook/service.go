@@ -48,6 +48,7 @@ does where the specification is silent is written in docs/service.md.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on")
+	checkListen(f)
 	f.StringArrayVar(&o.load, "load", nil, "load meetings from this NDJSON `file` (may be repeated)")
 	f.StringVar(&o.directory, "directory", "", "load users, teams, permissions and shares from this JSON `file`")
 	o.addFlags(f)

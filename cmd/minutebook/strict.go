@@ -166,7 +166,13 @@ func (m *Main) completeMeeting(cmd *cobra.Command, args []string, typed string) 
 
 // explainFlagError puts a mistake in a flag into words, and names the flag that may be meant.
 func explainFlagError(cmd *cobra.Command, err error) error {
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return &usageError{fmt.Errorf("%s needs a value", nameFlag(missing.GetFlag()))}
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		if unknown.GetSpecifiedShortnames() != "" {
+			return &usageError{fmt.Errorf("%s has no flag -%s; -h shows those it has", cmd.CommandPath(), unknown.GetSpecifiedName())}
+		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		text := fmt.Sprintf("%s has no flag --%s", cmd.CommandPath(), unknown.GetSpecifiedName())
@@ -183,6 +189,14 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("--%s takes %s, not %q", f.Name, describeFlagType(f.Value.Type()), invalid.GetValue())}
 	}
 	return &usageError{err}
+}
+
+// nameFlag writes a flag as people give it.
+func nameFlag(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return fmt.Sprintf("--%s (-%s)", f.Name, f.Shorthand)
+	}
+	return "--" + f.Name
 }
 
 // describeFlagType names the type of a flag in words.

@@ -9,6 +9,7 @@ import (
 	"filippo.io/age"
 	"github.com/spf13/pflag"
 
+	"minutebook/config"
 	"minutebook/internal/nearest"
 	"minutebook/service/fault"
 )
@@ -80,6 +81,14 @@ func limitFlag[W ~string](f *pflag.FlagSet, name string, words ...W) {
 		return nil
 	})
 	checked.words = list
+}
+
+// checkListen lets --listen take only addresses to listen on.
+func checkListen(f *pflag.FlagSet) {
+	checkFlag(f, "listen", "host:port, such as 127.0.0.1:8377", func(text string) error {
+		_, _, err := config.SplitListen(text)
+		return err
+	})
 }
 
 // checkRecipients lets --recipient take only public keys. A wrong one may be a secret key.
