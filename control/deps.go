@@ -28,6 +28,8 @@ type Deps struct {
 	// Index returns the search index. Without a daemon it first catches up with the
 	// archive's head.
 	Index func(context.Context) (*search.Index, error)
+	// IndexState is Index for a look at the state, which makes no missing index whole; nil: Index.
+	IndexState func(context.Context) (*search.Index, error)
 	// Syncer returns the connection to the service for the configured accounts.
 	Syncer func(context.Context) (*syncer.Syncer, error)
 	// Connection returns an account's OAuth connection.

@@ -101,6 +101,8 @@ func (e *examination) examineState(ctx context.Context) {
 func (e *examination) judgeState(s *StatusResult, now time.Time) {
 	e.add("archive", SeverityOK, "", "%s, %d with a transcript, %d with a recording", phrase.Meetings(s.Meetings), s.WithTranscript, s.WithRecording)
 	switch {
+	case !s.Running && s.Indexed < s.Meetings:
+		e.add("index", SeverityNote, "minutebook serve, or the next search, completes it", "%d of %s indexed", s.Indexed, phrase.Count(s.Meetings, "meeting is", "meetings are"))
 	case s.Rebuilding:
 		e.add("index", SeverityNote, "", "it is being built anew: %s", s.RebuildReason)
 	case s.Indexed < s.Meetings:

@@ -113,6 +113,7 @@ const (
 	KindNotFound Kind = "not_found" // no such meeting
 	KindQuery    Kind = "query"     // the query does not parse
 	KindCanceled Kind = "canceled"  // the caller went away
+	KindEnded    Kind = "ended"     // it gave way to another operation, and is still due
 )
 
 // Error is an operation's failure as it crosses the socket.
@@ -138,6 +139,8 @@ func asError(err error) *Error {
 		e.Kind = KindNotFound
 	case errors.Is(err, archive.ErrDamaged):
 		e.ExitCode = archive.DamageDatabase.ExitCode()
+	case errors.Is(err, errProofEnded):
+		e.Kind = KindEnded
 	case errors.Is(err, context.Canceled):
 		e.Kind = KindCanceled
 	}

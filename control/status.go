@@ -100,7 +100,11 @@ func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count meetings: %w", err)
 	}
-	index, err := h.Index(ctx)
+	look := h.IndexState
+	if look == nil {
+		look = h.Index
+	}
+	index, err := look(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ var (
 func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 	a := l.s.account(t.row.Account)
 	if a == nil {
-		return l.requeueLapsed(ctx, t, "its account is not configured any more")
+		return l.releaseAccount(ctx, t)
 	}
 	if done, err := l.finishIfAttached(ctx, t); done || err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error {
 	a := l.s.account(t.row.Account)
 	if a == nil {
-		return l.requeueLapsed(ctx, t, "its account is not configured any more")
+		return l.releaseAccount(ctx, t)
 	}
 	wait, next := l.pace.firstPollDelay(), pollDelay
 	if l.isAnnounced(a) {

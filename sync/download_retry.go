@@ -62,6 +62,17 @@ func (l *downloader) requeueLapsed(ctx context.Context, t *downloadTask, why str
 	return l.saveRow(ctx, t, row)
 }
 
+// releaseAccount puts a recording whose account is not configured any more back into the
+// queue, to be requested by another account that sees the meeting. The bytes fetched so far
+// are kept.
+func (l *downloader) releaseAccount(ctx context.Context, t *downloadTask) error {
+	row := t.row
+	l.s.log.Info().Int64("recording_id", row.RecordingID).Str("account", row.Account).Msg("the account of a recording is not configured any more; another account is asked")
+	row.State, row.Account, row.Due, row.ExpiresAt, row.Reason = archive.DownloadWanted, "", l.s.now(), time.Time{}, "its account is not configured any more"
+	t.url = ""
+	return l.saveRow(ctx, t, row)
+}
+
 // markRefused records that an account may not have a recording. Another account
 // that sees the meeting is tried next.
 func (l *downloader) markRefused(ctx context.Context, t *downloadTask, account string, cause error) error {

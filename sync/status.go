@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
+
+	"minutebook/archive/importer"
 )
 
 // Status is the part of `minutebook status` about the sync.
@@ -20,7 +23,15 @@ const (
 	maxAccountFailures = 20
 )
 
-// openFailures returns all open failures, latest first.
+// concernsOne reports whether a failure is of a single meeting or file, of which there can be
+// thousands. The others are states that need a person.
+func (f FailureStatus) concernsOne() bool {
+	return f.Class == classContent || f.Class == classDownload || f.Class == classList ||
+		f.Class == importer.FailureClass && !filepath.IsAbs(f.What) // not the watched folder itself
+}
+
+// openFailures returns all open failures, latest first, and behind them those of single
+// meetings and files, so that these push nothing out of a list that is cut.
 func (s *Syncer) openFailures(ctx context.Context) ([]FailureStatus, error) {
 	open, err := s.archive.Failures(ctx, true)
 	if err != nil {
@@ -34,6 +45,15 @@ func (s *Syncer) openFailures(ctx context.Context) ([]FailureStatus, error) {
 			list[i].Running = a.isRunning(f.What)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b FailureStatus) int {
+		switch x, y := a.concernsOne(), b.concernsOne(); {
+		case x == y:
+			return 0
+		case y:
+			return -1
+		}
+		return 1
+	})
 	return list, nil
 }
 

@@ -160,7 +160,7 @@ func (s *server) apiMedia(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, r, mediaJSON{p.State != readOnly, p.Video, p.Audio, p.Captions, p.State})
+	return answerJSON(w, r, mediaJSON{p.State != readOnly, s.base.path(p.Video), s.base.path(p.Audio), s.base.path(p.Captions), p.State})
 }
 
 // revisionJSON is a version of a part, without its value.

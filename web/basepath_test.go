@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -142,6 +143,10 @@ func TestBasePathBehindAProxy(t *testing.T) {
 			s.crawl("/", "/help", "/me", "/admin/people", "/admin/audit", "/?q=budget", "/nothing", "/api/v1/me")
 			if _, body := s.do("GET", "/api/v1/openapi.yaml", nil); !strings.Contains(body, "- url: /minutebook\n") {
 				t.Error("the description names another server")
+			}
+			media := fmt.Sprintf("/api/v1/meetings/%d/media", s.ids[0])
+			if _, body := s.do("GET", media, nil); !strings.Contains(body, `"video":"/minutebook`+media) || !strings.Contains(body, `"captions":"/minutebook/meetings/`) {
+				t.Errorf("the recording is beside the path: %s", body)
 			}
 			resp, _ = s.do("GET", "//status", nil) // the mux cleans the path
 			if to := resp.Header.Get("Location"); resp.StatusCode < 400 && !strings.HasPrefix(to, "/minutebook/") {

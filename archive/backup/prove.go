@@ -45,7 +45,7 @@ type Proof struct {
 func Prove(ctx context.Context, o ProofOptions) (p Proof, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("prove the backup in %s: %w", o.From, err)
+			err = generation.WrapError("prove the backup", o.From, err)
 		}
 	}()
 	g, err := generation.Find(ctx, o.From, "")

@@ -61,7 +61,7 @@ func Restore(ctx context.Context, o RestoreOptions) (generation.Manifest, error)
 	}
 	err := r.run(ctx)
 	if err != nil {
-		err = fmt.Errorf("restore %s: %w", o.From, err)
+		err = generation.WrapError("restore", o.From, err)
 	}
 	return r.m, err
 }

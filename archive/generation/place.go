@@ -12,6 +12,15 @@ import (
 	"minutebook/internal/bucket"
 )
 
+// WrapError says of an action on a place what failed. A place that the error names is not
+// named again.
+func WrapError(action, place string, err error) error {
+	if strings.Contains(err.Error(), place) {
+		return fmt.Errorf("%s: %w", action, err)
+	}
+	return fmt.Errorf("%s %s: %w", action, place, err)
+}
+
 // Place is a directory of backups, or of exported tables: in a file system, or below a
 // prefix in a bucket. The names of its files are relative to it, with slashes. Where a
 // bucket does not answer, the methods fail with a [bucket.UnavailableError].

@@ -118,6 +118,19 @@ func (app *application) Close() error {
 // Index returns the search index. Unless this process follows the archive, the
 // index catches up with it first.
 func (app *application) Index(ctx context.Context) (*search.Index, error) {
+	return app.indexWithin(ctx, 0)
+}
+
+// lookAtIndex is Index for a look at the state: an index that is missing or far behind
+// is not made whole for that, so that the look is quick.
+func (app *application) lookAtIndex(ctx context.Context) (*search.Index, error) {
+	const patience = 2 * time.Second
+	return app.indexWithin(ctx, patience)
+}
+
+// indexWithin is Index with a limit of the time in which the index catches up; 0 is no limit.
+// Work that the limit cuts short is kept.
+func (app *application) indexWithin(ctx context.Context, limit time.Duration) (*search.Index, error) {
 	app.mu.Lock()
 	defer app.mu.Unlock()
 	if app.index == nil {
@@ -130,7 +143,13 @@ func (app *application) Index(ctx context.Context) (*search.Index, error) {
 	if app.opts.Daemon {
 		return app.index, nil
 	}
-	if err := app.index.CatchUp(ctx); err != nil {
+	within := ctx
+	if limit > 0 {
+		var end context.CancelFunc
+		within, end = context.WithTimeout(ctx, limit)
+		defer end()
+	}
+	if err := app.index.CatchUp(within); err != nil && (ctx.Err() != nil || within.Err() == nil) {
 		return nil, fmt.Errorf("bring the index up to date: %w", err)
 	}
 	return app.index, nil
@@ -213,7 +232,7 @@ func (app *application) deps() control.Deps {
 		minFree = 0 // recordings are on no disk of this machine
 	}
 	return control.Deps{ServiceState: serving, Recipients: cfg.Archive.AgeRecipients, Import: cfg.Import, ImportMinFree: minFree, Site: func() (export.Site, error) { return web.NewSite(zone) },
-		Archive: app.archive, Index: app.Index, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
+		Archive: app.archive, Index: app.Index, IndexState: app.lookAtIndex, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
 		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: cfg.Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
 		Retention: retentionRules(cfg), Configuration: file, Reload: app.reload, NeedsRestart: needsRestart, PageURL: pageURL, Location: zone, Logger: app.log,

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
+	"golang.org/x/sync/errgroup"
 
 	"minutebook/archive"
 	"minutebook/archive/backup"
@@ -71,17 +73,27 @@ func (d *daemon) upkeepStates(ctx context.Context) map[string]control.UpkeepStat
 	return states
 }
 
-// runUpkeep makes backups, proves them and checks the archive by schedule, one job at
-// a time, until ctx ends.
+// runUpkeep makes backups and proves them by schedule, and beside that checks the archive,
+// until ctx ends. A slow bucket with the backups delays no check.
 func (d *daemon) runUpkeep(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.runUpkeepJobs(ctx, control.UpkeepBackup, control.UpkeepProve) })
+	g.Go(func() error { return d.runUpkeepJobs(ctx, control.UpkeepVerify) })
+	return g.Wait()
+}
+
+// runUpkeepJobs runs some jobs by schedule, one at a time, until ctx ends.
+func (d *daemon) runUpkeepJobs(ctx context.Context, jobs ...string) error {
 	for ctx.Err() == nil {
 		changed := d.configChanged()
 		plan, err := upkeepPlan(d.config(), d.began)
 		if err != nil {
 			return err
 		}
-		d.prepareUpkeep(ctx, plan)
-		for _, job := range upkeepJobs {
+		if slices.Contains(jobs, control.UpkeepVerify) { // the loop that nothing else holds up
+			d.prepareUpkeep(ctx, plan)
+		}
+		for _, job := range jobs {
 			states, now := d.upkeepStates(ctx), d.archive.Now()
 			if at, ok := plan.Next(states, now)[job]; ok && !at.IsZero() && !at.After(now) {
 				d.runUpkeepJob(ctx, job, plan, states[job])
@@ -89,8 +101,10 @@ func (d *daemon) runUpkeep(ctx context.Context) error {
 			}
 		}
 		now, wait := d.archive.Now(), upkeepEvery
-		for _, at := range plan.Next(d.upkeepStates(ctx), now) {
-			wait = max(min(wait, at.Sub(now)), upkeepPause)
+		for job, at := range plan.Next(d.upkeepStates(ctx), now) {
+			if slices.Contains(jobs, job) {
+				wait = max(min(wait, at.Sub(now)), upkeepPause)
+			}
 		}
 		waitFor(ctx, wait, changed)
 	}
@@ -143,6 +157,10 @@ func (d *daemon) runUpkeepJob(ctx context.Context, job string, plan control.Upke
 	}
 	if ctx.Err() != nil {
 		return // the daemon ends: the job counts for nothing
+	}
+	if e, ok := errors.AsType[*control.Error](err); ok && e.Kind == control.KindEnded {
+		d.log.Info().Str("job", job).Str("reason", err.Error()).Msg("job ended early")
+		return
 	}
 	if err != nil {
 		d.log.Error().Err(err).Str("job", job).Msg("job failed")

@@ -93,7 +93,9 @@ func printMeetings(b *strings.Builder, s control.StatusResult) {
 		}
 		b.WriteByte('\n')
 	}
-	if s.Rebuilding {
+	if !s.Running && s.Indexed < s.Meetings {
+		b.WriteString("the index is not complete: minutebook serve, or the next search, completes it\n")
+	} else if s.Rebuilding {
 		fmt.Fprintf(b, "the index is being built anew: %s\n", s.RebuildReason)
 	}
 }
