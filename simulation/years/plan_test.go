@@ -122,6 +122,9 @@ func (w *world) makePlan(days int, last bool) {
 		w.planAt(day(busy+stageDays[soon]), "check soon", w.checkSoon)
 		w.planAt(day(busy+stageDays[settled]), "check settled", func() { w.checkWhole(settled) })
 		w.planAt(day(busy+stageDays[whole]).Add(-time.Minute), "last check", func() { w.checkWhole(whole) })
+		if days > 300 {
+			w.planAt(day(busy+stageDays[whole]).Add(-time.Second), "haste", w.checkHaste)
+		}
 	}
 }
 

@@ -96,6 +96,7 @@ type counter struct {
 	mu      sync.Mutex // guards the fields below
 	arrived map[string][]time.Time
 	total   int
+	classed map[string]int // all calls, by key and class
 	over    []string
 }
 
@@ -115,8 +116,9 @@ func (c *counter) arrive(r *http.Request, key string) {
 	for _, class := range classes(r.Method, path, r.URL.Query().Get("include_transcript") == "true" || r.URL.Query().Get("include_summary") == "true") {
 		name := key + " " + class
 		if c.arrived == nil {
-			c.arrived = map[string][]time.Time{}
+			c.arrived, c.classed = map[string][]time.Time{}, map[string]int{}
 		}
+		c.classed[name]++
 		list, now := c.arrived[name], time.Now()
 		for len(list) > 0 && now.Sub(list[0]) >= time.Minute {
 			list = list[1:]
@@ -127,6 +129,17 @@ func (c *counter) arrive(r *http.Request, key string) {
 			c.over = append(c.over, fmt.Sprintf("%s: %d %s calls within %s", now.UTC().Format(time.DateTime), len(list), class, now.Sub(list[0])))
 		}
 	}
+}
+
+// byClass returns how many calls of a key were ever made, by their classes.
+func (c *counter) byClass(key string) map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	calls := map[string]int{}
+	for class := range nominal {
+		calls[class] = c.classed[key+" "+class]
+	}
+	return calls
 }
 
 // classes returns the limits that a call counts against.
