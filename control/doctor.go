@@ -275,23 +275,29 @@ func (e *examination) examineDisk() {
 	default:
 		e.add("disk", SeverityOK, "", "99 of 100 writes reach it within %s", p99.Round(100*time.Microsecond))
 	}
-	if free, _, err := diskspace.Read(dir); err == nil { // else measureSync has reported it
-		e.examineSpace(free, recentGrowth(dir, time.Now()))
+	if free, size, err := diskspace.Read(dir); err == nil { // else measureSync has reported it
+		e.examineSpace(Disk{Free: free, Size: size}, recentGrowth(dir, time.Now()))
 	}
 }
 
-// examineSpace says how long the free bytes last at a number of bytes a day.
-func (e *examination) examineSpace(free, daily int64) {
+// examineSpace says whether a disk is nearly full, and else how long its free bytes last at
+// a number of bytes a day.
+func (e *examination) examineSpace(disk Disk, daily int64) {
+	free, remedy := disk.Free, "free some space, or set [[retention.rules]]"
+	if disk.isNearlyFull() {
+		e.add("disk", SeverityWarning, remedy, "it is nearly full: %s are free, and without room nothing is received and fetched", humanize.Bytes(uint64(free)))
+		return
+	}
 	if daily <= 0 {
 		e.add("disk", SeverityOK, "", "%s are free", humanize.Bytes(uint64(free)))
 		return
 	}
 	days := free / daily
-	s, remedy, enough := SeverityOK, "", phrase.Count(days, "day", "days")
-	switch {
-	case days < spaceWarning:
-		s, remedy = SeverityWarning, "free some space, or set [[retention.rules]]"
-	case days > 365:
+	s, enough := SeverityWarning, phrase.Count(days, "day", "days")
+	if days >= spaceWarning {
+		s, remedy = SeverityOK, ""
+	}
+	if days > 365 {
 		enough = "more than a year"
 	}
 	e.add("disk", s, remedy, "%s are free: enough for %s at the %s a day of the last month", humanize.Bytes(uint64(free)), enough, humanize.Bytes(uint64(daily)))

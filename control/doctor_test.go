@@ -28,9 +28,9 @@ func TestDoctorJudgesClockAndSpace(t *testing.T) {
 	for _, tc := range []struct {
 		free, daily int64
 		want        Severity
-	}{{1 << 30, 0, SeverityOK}, {1 << 30, 1 << 20, SeverityOK}, {6 << 30, 1 << 30, SeverityWarning}} {
+	}{{1 << 30, 0, SeverityOK}, {1 << 30, 1 << 20, SeverityOK}, {6 << 30, 1 << 30, SeverityWarning}, {1 << 28, 0, SeverityWarning}, {1 << 28, 1, SeverityWarning}} {
 		var e examination
-		e.examineSpace(tc.free, tc.daily)
+		e.examineSpace(Disk{Free: tc.free, Size: 1 << 40}, tc.daily)
 		if len(e.findings) != 1 || e.findings[0].Severity != tc.want {
 			t.Errorf("%+v: %+v", tc, e.findings)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -188,4 +189,27 @@ func readGroups(raw json.RawMessage) (groups []string, err error) {
 		return strings.Fields(name), nil
 	}
 	return nil, errors.New(`read the person's claims: "groups" is neither a list of names nor a name`)
+}
+
+// checkEncryption fails for a provider with an https address that has an address without
+// encryption for the client's secret, its keys or its people.
+func (p *relyingParty) checkEncryption(provider *oidc.Provider) error {
+	if !strings.HasPrefix(p.Issuer, "https:") {
+		return nil
+	}
+	var discovery struct {
+		Authorization string `json:"authorization_endpoint"`
+		Token         string `json:"token_endpoint"`
+		Keys          string `json:"jwks_uri"`
+		UserInfo      string `json:"userinfo_endpoint"`
+	}
+	if err := provider.Claims(&discovery); err != nil {
+		return err
+	}
+	for _, address := range []string{discovery.Authorization, discovery.Token, discovery.Keys, discovery.UserInfo} {
+		if u, err := url.Parse(address); address != "" && (err != nil || u.Scheme != "https") {
+			return errors.New("it names an address without https: correct the provider's own address there (behind a proxy: X-Forwarded-Proto)")
+		}
+	}
+	return nil
 }

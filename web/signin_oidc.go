@@ -78,6 +78,13 @@ func newRelyingParty(o OIDC, publicURL *url.URL, now func() time.Time) *relyingP
 	return &relyingParty{OIDC: o, callback: publicURL.JoinPath("login/oidc/callback").String(), now: now}
 }
 
+// CheckProvider fails where nobody can sign in at the provider: it does not answer, is
+// another issuer or names addresses without encryption.
+func CheckProvider(ctx context.Context, o OIDC) error {
+	_, err := newRelyingParty(o, &url.URL{}, time.Now).find(ctx)
+	return err
+}
+
 // find returns the provider by a configuration that is younger than [discoveryLife]. A
 // failure is tried again with the next sign-in. Nobody waits longer than their own request.
 func (p *relyingParty) find(ctx context.Context) (*oidc.Provider, error) {
@@ -106,29 +113,6 @@ func (p *relyingParty) find(ctx context.Context) (*oidc.Provider, error) {
 		}
 		return p.provider.Load().Provider, nil
 	}
-}
-
-// checkEncryption fails for a provider with an https address that has an address without
-// encryption for the client's secret, its keys or its people.
-func (p *relyingParty) checkEncryption(provider *oidc.Provider) error {
-	if !strings.HasPrefix(p.Issuer, "https:") {
-		return nil
-	}
-	var discovery struct {
-		Authorization string `json:"authorization_endpoint"`
-		Token         string `json:"token_endpoint"`
-		Keys          string `json:"jwks_uri"`
-		UserInfo      string `json:"userinfo_endpoint"`
-	}
-	if err := provider.Claims(&discovery); err != nil {
-		return err
-	}
-	for _, address := range []string{discovery.Authorization, discovery.Token, discovery.Keys, discovery.UserInfo} {
-		if u, err := url.Parse(address); address != "" && (err != nil || u.Scheme != "https") {
-			return errors.New("it names an address without https: correct the provider's own address there (behind a proxy: X-Forwarded-Proto)")
-		}
-	}
-	return nil
 }
 
 // config returns the settings for asking the provider. Groups are asked for by a scope

@@ -21,6 +21,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/outbound"
+	"minutebook/web"
 )
 
 // The exit codes of doctor, by the worst finding.
@@ -36,9 +37,9 @@ func (m *Main) doctorCmd() *cobra.Command {
 		Short: "Find what is wrong, and what to do about it",
 		Long: `Examines the installation: the configuration and whether the daemon runs with it,
 who can read its files, the clock and the credentials by one call for each account, the
-public address by a delivery to itself, the page's address and its proxy, the disk's
-speed and space, the buckets of recordings and backups, the archive and its index, and the
-versions. It repairs nothing.
+public address by a delivery to itself, the page's address and its proxy, the provider at
+which people sign in, the disk's speed and space, the buckets of recordings and backups,
+the archive and its index, and the versions. It repairs nothing.
 
 Exit codes: 0 nothing to do, 30 the worst finding is a warning, 31 it is an error, 2 the
 configuration cannot be read.`,
@@ -55,7 +56,7 @@ configuration cannot be read.`,
 			return m.printFindings(findings)
 		},
 	}
-	cmd.Flags().BoolVar(&q.Offline, "offline", false, "call neither the service nor the public addresses nor the bucket of the backups")
+	cmd.Flags().BoolVar(&q.Offline, "offline", false, "call neither the service nor the public addresses nor the provider nor the bucket of the backups")
 	return m.jsonFlag(cmd)
 }
 
@@ -89,6 +90,7 @@ func (m *Main) diagnose(ctx context.Context, cfg *config.Config, q control.Docto
 	findings = append(findings, result.Findings...)
 	if !q.Offline {
 		findings = append(findings, examinePage(ctx, cfg)...)
+		findings = append(findings, examineProvider(ctx, cfg)...)
 	}
 	findings = append(findings, examineCertificates(cfg, time.Now())...)
 	return append(findings, examineProxy(cfg)...), nil
@@ -177,6 +179,24 @@ func examinePage(ctx context.Context, cfg *config.Config) []control.Finding {
 		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: cfg.Web.PublicURL + " answers " + resp.Status, Remedy: remedy}}
 	}
 	return []control.Finding{{Subject: "page", Severity: control.SeverityOK, Text: cfg.Web.PublicURL + " answers"}}
+}
+
+// providerTime is how long the OpenID provider may take to answer.
+const providerTime = 10 * time.Second
+
+// examineProvider asks the OpenID provider for its configuration, as a sign-in does.
+func examineProvider(ctx context.Context, cfg *config.Config) []control.Finding {
+	issuer := cfg.Web.OIDC.Issuer
+	if issuer == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, providerTime)
+	defer cancel()
+	if err := web.CheckProvider(ctx, web.OIDC{Issuer: issuer}); err != nil {
+		return []control.Finding{{Subject: "sign-in", Severity: control.SeverityError, Text: "nobody can sign in at the provider: " + err.Error(),
+			Remedy: "is the provider there, and web.oidc.issuer its own name to the letter? ISSUER/.well-known/openid-configuration says it as \"issuer\""}}
+	}
+	return []control.Finding{{Subject: "sign-in", Severity: control.SeverityOK, Text: "the provider " + issuer + " answers"}}
 }
 
 // renewBefore is how long before its end a certificate should have been renewed.

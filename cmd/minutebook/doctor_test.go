@@ -9,6 +9,8 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +62,35 @@ func TestDoctorTriesEverything(t *testing.T) {
 		if f.Remedy == "" && (f.Severity == control.SeverityWarning || f.Severity == control.SeverityError) {
 			t.Errorf("a finding without a remedy: %+v", f)
 		}
+	}
+}
+
+// TestDoctorAsksTheProvider has an OpenID provider that answers, one that is another
+// issuer than the configuration says, and one that is away.
+func TestDoctorAsksTheProvider(t *testing.T) {
+	var issuer string
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/.well-known/openid-configuration" {
+			fmt.Fprintf(w, `{"issuer": %q, "authorization_endpoint": %[1]q, "token_endpoint": %[1]q, "jwks_uri": %[1]q}`, issuer)
+		}
+	}))
+	defer provider.Close()
+	for _, tc := range []struct {
+		issuer string
+		want   control.Severity
+	}{{provider.URL, control.SeverityOK}, {"https://id.example", control.SeverityError}, {"", control.SeverityError}} {
+		if issuer = tc.issuer; issuer == "" {
+			provider.Close()
+		}
+		cfg := config.Default()
+		cfg.Web.OIDC.Issuer = provider.URL
+		if got := examineProvider(t.Context(), &cfg); len(got) != 1 || got[0].Severity != tc.want || (tc.want != control.SeverityOK) != (got[0].Remedy != "") {
+			t.Errorf("the provider calls itself %q: %+v", tc.issuer, got)
+		}
+	}
+	cfg := config.Default()
+	if got := examineProvider(t.Context(), &cfg); got != nil {
+		t.Errorf("without a provider: %+v", got)
 	}
 }
 
