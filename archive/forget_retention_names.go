@@ -34,14 +34,14 @@ func (n UnknownName) String() string {
 func (a *Archive) UnknownNames(ctx context.Context, rules []RetentionRule) (unknown []UnknownName, err error) {
 	for _, list := range []struct {
 		kind, query string
-		of          func(RetentionRule) []string
+		names       func(RetentionRule) []string
 	}{
 		{"team", `SELECT DISTINCT recorded_by_team FROM meetings WHERE recorded_by_team <> '' UNION SELECT name FROM teams`,
 			func(r RetentionRule) []string { return r.Teams }},
 		{"meeting type", `SELECT DISTINCT meeting_type FROM meetings WHERE meeting_type <> '' UNION SELECT name FROM meeting_types`,
 			func(r RetentionRule) []string { return r.Types }},
 	} {
-		if !slices.ContainsFunc(rules, func(r RetentionRule) bool { return len(list.of(r)) > 0 }) {
+		if !slices.ContainsFunc(rules, func(r RetentionRule) bool { return len(list.names(r)) > 0 }) {
 			continue
 		}
 		var known []string
@@ -55,7 +55,7 @@ func (a *Archive) UnknownNames(ctx context.Context, rules []RetentionRule) (unkn
 			return nil, fmt.Errorf("list each %s: %w", list.kind, err)
 		}
 		for i, r := range rules {
-			for _, name := range list.of(r) {
+			for _, name := range list.names(r) {
 				if len(known) > 0 && !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
 					unknown = append(unknown, UnknownName{Rule: i + 1, Kind: list.kind, Name: name, Nearest: nearest.Word(name, known)})
 				}
