@@ -1,11 +1,12 @@
 package archive
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"minutebook/internal/testrun"
 )
@@ -25,7 +26,7 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	type step struct {
 		after      time.Duration
-		team, kind string // as shown now; "": it is not shown
+		team, kind string // as shown now; no kind: it is not shown
 		account    string // "": that of observe
 		accept     bool
 		want       string
@@ -39,8 +40,14 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 		"another change after that": {{after: time.Hour, accept: true, want: "[]"}, {after: time.Hour, team: "Trade", kind: "Call", want: "[]", moved: 1}},
 		"it is set right":           {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: day, team: "Sales", kind: "Call", want: "[]"}, {after: 30 * day, want: "[]"}},
 		"there and back and there": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: day, team: "Sales", kind: "Call", want: "[]"},
-			{after: 30 * day, team: "Sales", kind: "Call", want: "[]"}, {after: day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 6 * day, want: "[1]"}},
-		"the letters' case": {{team: "SALES", kind: "Call", want: "[]"}, {after: 9 * day, want: "[]"}},
+			{after: 30 * day, team: "Sales", kind: "Call", want: "[]"}, {after: day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 7 * day, want: "[1]"}},
+		"there and back and there, unwatched for long": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: day, team: "Sales", kind: "Call", want: "[]"},
+			{after: 30 * day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 6 * day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: day, want: "[1]"}},
+		"another account shows another team": {{team: "Trade", kind: "Call", account: "other", want: "[]", moved: 1}, {after: 6 * day, want: "[]", moved: 1}, {after: day, want: "[1]"}},
+		"two accounts show different teams for good": {{team: "Trade", kind: "Call", account: "other", want: "[]", moved: 1},
+			{after: 5 * day, team: "Sales", kind: "Call", want: "[]"}, {after: 5 * day, team: "Trade", kind: "Call", account: "other", want: "[]"}},
+		"a team that comes and goes": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 5 * day, team: "", kind: "Call", want: "[]", moved: 1}, {after: 5 * day, team: "Trade", kind: "Call", want: "[1]"}},
+		"the letters' case":          {{team: "SALES", kind: "Call", want: "[]"}, {after: 9 * day, want: "[]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,8 +59,8 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 			showAs(t, a, "main", "Sales", "Call", *now)
 			for i, s := range story {
 				*now = now.Add(s.after + time.Minute)
-				if s.team != "" {
-					showAs(t, a, "main", s.team, s.kind, *now)
+				if s.kind != "" {
+					showAs(t, a, cmp.Or(s.account, "main"), s.team, s.kind, *now)
 				}
 				if s.accept {
 					must(t, a.AcceptRetention(t.Context(), rules))
@@ -74,12 +81,29 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 	}
 }
 
+// TestAnEmptyTeamIsNoMove has a rule that deletes from one team, and a list and a webhook of
+// which one shows no team, again and again.
+func TestAnEmptyTeamIsNoMove(t *testing.T) {
+	a, now := agedArchive(t)
+	rules := []RetentionRule{{MediaAfter: 100 * day, Teams: []string{"Sales"}}}
+	must(t, a.AcceptRetention(t.Context(), rules))
+	for range 3 {
+		*now = now.Add(time.Hour)
+		showAs(t, a, "main", "", "Call", *now)
+		*now = now.Add(time.Hour)
+		showAs(t, a, "main", "Sales", "Call", *now)
+	}
+	if _, err := a.DeleteExpired(t.Context(), rules, func(Expired) {}); err != nil || a.MovedMeetings() != nil {
+		t.Errorf("%+v waits, %v", a.MovedMeetings(), err)
+	}
+}
+
 // TestUnknownNamesAreTold has rules with names that are near to those of meetings.
 func TestUnknownNamesAreTold(t *testing.T) {
 	a, _ := agedArchive(t)
 	rules := []RetentionRule{{Teams: []string{"sales", "Opps", "Board"}}, {MediaAfter: day, Types: []string{"Calls"}}, {MediaAfter: day}}
 	h, err := a.ShowRetention(t.Context(), rules)
-	if diff := cmp.Diff([]UnknownName{{1, "team", "Opps", "Ops"}, {1, "team", "Board", ""}, {2, "meeting type", "Calls", "Call"}}, h.UnknownNames); err != nil || diff != "" {
+	if diff := gocmp.Diff([]UnknownName{{1, "team", "Opps", "Ops"}, {1, "team", "Board", ""}, {2, "meeting type", "Calls", "Call"}}, h.UnknownNames); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	if h, err := newArchive(t).ShowRetention(t.Context(), rules); err != nil || h.UnknownNames != nil {
