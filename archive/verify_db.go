@@ -67,14 +67,7 @@ func (c *check) checkClosed(ctx context.Context, open []*sqlite.DB, lost []strin
 
 // checkDatabase runs SQLite's own check on a database.
 func checkDatabase(ctx context.Context, db *sqlite.DB, found func(Damage)) error {
-	err := sqlite.Each(ctx, db.R, func(rows *sql.Rows) error {
-		var line string
-		err := rows.Scan(&line)
-		if err == nil && line != "ok" {
-			found(Damage{Class: DamageDatabase, Path: db.Path, What: line})
-		}
-		return err
-	}, `PRAGMA integrity_check(100)`)
+	err := db.Check(ctx, func(line string) { found(Damage{Class: DamageDatabase, Path: db.Path, What: line}) })
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

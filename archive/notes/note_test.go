@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 )
 
@@ -39,4 +40,26 @@ func TestNoChangeOfANoteIsLost(t *testing.T) {
 	}
 	check(t, d.Change(ctx, ann, n.ID, now.Text, false, n.ChangedAt)) // sent again, since no answer came
 	check(t, d.Change(ctx, ann, n.ID, "Whatever it was.", false, time.Time{}))
+}
+
+// TestVerifyBetweenNotes checks the archive, deletes a note, and checks it again. The
+// connection of the first check remembers the words' index as it was.
+func TestVerifyBetweenNotes(t *testing.T) {
+	a := archivetest.WithMeetings(t, 1)
+	d := openNotes(t, a)
+	ctx := t.Context()
+	n, err := d.Add(ctx, Note{RecordingID: 1, At: -1, Text: "First.", Person: ann})
+	check(t, err)
+	verify := func() {
+		t.Helper()
+		_, err := a.Verify(ctx, archive.VerifyOptions{}, func(d archive.Damage) {
+			if d.Class == archive.DamageDatabase {
+				t.Error(d)
+			}
+		})
+		check(t, err)
+	}
+	verify()
+	check(t, d.Delete(ctx, ann, n.ID, n.ChangedAt))
+	verify()
 }
