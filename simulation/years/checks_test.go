@@ -37,6 +37,7 @@ func (w *world) checkKept() {
 	w.checkDeliveries()
 	w.checkMarks()
 	w.checkImported()
+	w.checkNotes()
 }
 
 // noteForgotten notes the meetings whose forgetting was finished after a kill.
@@ -212,6 +213,7 @@ func (w *world) checkWhole(s stage) {
 	w.checkAllForgotten()
 	w.checkFiles()
 	w.checkFollower()
+	w.checkMemory()
 	if s >= settled {
 		w.checkViewers()
 		w.checkRelay()
@@ -314,45 +316,4 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 		d, err := ar.DownloadOf(ctx, m.id)
 		w.fail("meeting %d: its recording is not here: %+v, %v", m.id, d, err)
 	}
-}
-
-// isNarrowed reports whether a meeting is shown to fewer people than at the service, while
-// the key of an account that had listed the meeting is refused: of the newest reads the
-// narrowest counts, that account's for 90 days.
-func (w *world) isNarrowed(m *meeting, sharing string) bool {
-	narrowest := []string{"no_teams", "multiple_teams", "single_team", "all_teams"}
-	return slices.Index(narrowest, sharing) < slices.Index(narrowest, m.sharing) && w.isRefusedAnywhere(m)
-}
-
-// isReturned reports whether content at the service has become again as it once was, while
-// the key of an account that had listed the meeting is refused. That account stays the part's
-// home for 90 days, and content that others show again counts as of its first showing.
-func (w *world) isReturned(m *meeting, member string, got, want []byte) bool {
-	o, name := w.oracle, fmt.Sprintf("%d/%s/", m.id, member)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	before, ok := o.first[name+canonical(want)]
-	return ok && before.Before(o.first[name+canonical(got)]) && w.isRefusedAnywhere(m)
-}
-
-// isRefusedAnywhere reports whether an account that ever listed a meeting is configured with
-// a key that the service refuses.
-func (w *world) isRefusedAnywhere(m *meeting) bool {
-	return slices.ContainsFunc(w.config.accounts, func(a account) bool {
-		_, listed := w.oracle.listed[m.id][a.email]
-		return listed && !w.isRead(w.org.person(a.email))
-	})
-}
-
-// isReadByAll reports whether every account that ever listed a meeting still walks, as the
-// same holder.
-func (w *world) isReadByAll(m *meeting) bool {
-	listed := w.oracle.listed[m.id]
-	for who, key := range listed {
-		i := slices.IndexFunc(w.config.accounts, func(a account) bool { return a.email == who && w.credentialOf(a) == key && w.works(a) })
-		if i < 0 || w.oracle.moved[who] {
-			return false
-		}
-	}
-	return len(listed) > 0
 }

@@ -13,6 +13,9 @@
 //	sender_test.go    the service's webhooks to the receiver
 //	relay_test.go     the archive's own webhooks, and the people who receive them
 //	house_test.go     the program: archive, sync and receiver, started and killed
+//	commands_test.go  commands and upkeep, through control as the daemon answers them
+//	notes_test.go     people's notes
+//	memory_test.go    the memory that the program keeps
 //	trouble_test.go   locked databases, one failing commit, others with the same key, an old archive
 //	follower_test.go  a copy of the archive by its change log
 //	disk_test.go      that a sick disk and kills reach every commit
@@ -28,6 +31,7 @@
 //	shrink_test.go    the shortest history that still fails, as a story
 //
 // One seed decides everything: the same seed draws the same history. Time is
-// virtual (testing/synctest). Acts and faults that came later happen from seed 4900 on, so that the
-// histories of the seeds before it, some of which once failed, stay as they were.
+// virtual (testing/synctest). Acts and faults that came later happen from seed 4900 on, others
+// from seed 6000, so that the histories of the seeds before, some of which once failed, stay as
+// they were.
 package years

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,10 +21,13 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/notes"
+	"minutebook/control"
 	"minutebook/internal/sqlite"
 	"minutebook/receiver"
 	"minutebook/service"
 	syncer "minutebook/sync"
+	"minutebook/web/access"
 )
 
 // account is an account of the configuration.
@@ -53,11 +57,16 @@ type house struct {
 	archive     *archive.Archive
 	receiver    *receiver.Receiver
 	sync        *syncer.Syncer
-	service     *service.Service       // nil unless it relays
+	service     *service.Service // nil unless it relays
+	idle        *service.Service // nil unless it does not relay, and a command needed it
+	access      *access.DB
+	notes       *notes.DB
+	activities  control.Activities
 	clients     map[string]*api.Client // by key
 	budgets     map[string]*api.Budget
 	apps        map[string]*api.OAuth // connections, by account
 	skew        time.Duration         // of the clock at the start; time.Now is monotonic afterwards
+	life        context.Context       // until it is stopped or killed
 	stop        context.CancelFunc
 	ended       chan struct{}
 	err         error       // of Run; read after ended
@@ -87,7 +96,7 @@ func (w *world) start(dir string) *house {
 	ctx, stop := context.WithCancel(context.Background())
 	w.starts++
 	w.accounts = max(w.accounts, len(w.config.accounts))
-	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, apps: map[string]*api.OAuth{}, stop: stop,
+	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, apps: map[string]*api.OAuth{}, life: ctx, stop: stop,
 		ended: make(chan struct{}), skew: time.Duration(w.skew.Load())}
 	var err error
 	h.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, Now: w.now, Running: runningTime(), Logger: w.logger})
@@ -99,8 +108,9 @@ func (w *world) start(dir string) *house {
 		MediaHTTP: &http.Client{Transport: wire{w, h}}, DownloadMedia: w.config.downloads, Now: w.now, Logger: w.logger})
 	w.must(err, "make the sync")
 	if w.config.relays {
-		h.openService(ctx)
+		h.service = h.newService(ctx)
 	}
+	h.openSides(ctx)
 	keepOpen(h.archive) // a connection that is opened again has no hook
 	for _, db := range h.archive.Databases() {
 		h.watchCommits(db)
@@ -128,7 +138,7 @@ func (h *house) runRetention(ctx context.Context) {
 		if rules := h.w.retentionRules(); len(rules) > 0 {
 			_, err := h.archive.ShowRetention(ctx, rules)
 			if err == nil {
-				_, err = h.archive.DeleteExpired(ctx, rules, func(e archive.Expired) { h.w.oracle.expired(e.RecordingID) })
+				_, err = command[control.RetentionResult](ctx, h, "retention", control.RetentionRequest{}, h.noteExpired)
 			}
 			if err != nil && ctx.Err() == nil && !h.isSick() && !h.dead.Load() {
 				h.w.report("retention: %v", err)
@@ -140,6 +150,13 @@ func (h *house) runRetention(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// noteExpired tells the oracle of a meeting whose recordings a rule deleted.
+func (h *house) noteExpired(event json.RawMessage) {
+	var e archive.Expired
+	h.w.must(json.Unmarshal(event, &e), "read an event of retention")
+	h.w.oracle.expired(e.RecordingID)
 }
 
 // keepOpen has the connections of an archive's databases stay open while it does: in

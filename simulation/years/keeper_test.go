@@ -2,18 +2,20 @@ package years
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing/synctest"
 	"time"
 
 	"minutebook/archive"
 	"minutebook/archive/backup"
 	"minutebook/archive/inbox"
+	"minutebook/control"
 )
 
 // backupDone is a generation of the backups, and the content it must have.
@@ -178,8 +180,8 @@ func (w *world) forget(g *rand.Rand) {
 	if m == nil || h == nil || h.isSick() || w.oracle.forgot[m.id] {
 		return
 	}
-	_, err := h.archive.Forget(context.Background(), m.id, "simulated")
-	if errors.Is(err, archive.ErrNotFound) {
+	_, err := command[archive.Forgotten](context.Background(), h, "forget", control.ForgetRequest{RecordingID: m.id, Reason: "simulated"}, nil)
+	if isMissing(err) {
 		return
 	}
 	if h.dead.Load() { // killed meanwhile: the next start finishes it, where it was begun
@@ -200,7 +202,7 @@ func (w *world) backUp(*rand.Rand) {
 		return
 	}
 	memory, at := w.oracle.remember(), time.Now()
-	r, err := backup.Run(context.Background(), h.archive, w.backupDir(), backup.Options{Keep: 4})
+	r, err := command[backup.Result](context.Background(), h, "backup", control.BackupRequest{Destination: w.backupDir(), Keep: 4}, nil)
 	if h.dead.Load() {
 		return
 	}
@@ -244,8 +246,10 @@ func (w *world) repair(*rand.Rand) {
 	if h == nil || h.isSick() {
 		return
 	}
-	_, err := h.archive.Verify(context.Background(), archive.VerifyOptions{Repair: true, AskAgain: h.sync.Refetch}, func(d archive.Damage) {
-		if !h.dead.Load() { // killed meanwhile, it repairs nothing
+	_, err := command[archive.Verified](context.Background(), h, "verify", control.VerifyRequest{Repair: true}, func(event json.RawMessage) {
+		var e control.Maintenance
+		w.must(json.Unmarshal(event, &e), "read an event of verify")
+		if d := e.Damage; d != nil && d.What != errNoIndex.Error() && !h.dead.Load() { // killed meanwhile, it repairs nothing
 			w.report("verify --repair finds %s", d)
 		}
 	})
@@ -259,7 +263,7 @@ func (w *world) rebuild(*rand.Rand) {
 	if h == nil || h.isSick() {
 		return
 	}
-	if err := h.archive.Rebuild(context.Background(), nil); !h.dead.Load() {
+	if _, err := command[archive.Counts](context.Background(), h, "rebuild", struct{}{}, nil); !h.dead.Load() {
 		w.must(err, "rebuild")
 	}
 }
@@ -276,8 +280,9 @@ func (w *world) replay(g *rand.Rand) {
 		return
 	}
 	d := list[g.IntN(len(list))]
-	err = h.archive.Inbox().Replay(context.Background(), d.ID)
-	if !errors.Is(err, inbox.ErrBodyDropped) && !h.dead.Load() {
+	_, err = command[control.DeliveryInfo](context.Background(), h, "webhook.replay", control.ReplayRequest{ID: d.ID}, nil)
+	dropped := err != nil && strings.Contains(err.Error(), inbox.ErrBodyDropped.Error())
+	if !dropped && !h.dead.Load() {
 		w.must(err, "replay")
 		w.journal.note("delivery %s is replayed", d.WebhookID)
 	}

@@ -32,7 +32,9 @@ type oracle struct {
 	attached map[int64]bool // meetings whose recording was here
 	lapsed   map[int64]bool // meetings whose recording a retention rule deleted
 	raw      map[string]string
-	moved    map[string]bool // addresses whose account was configured otherwise
+	moved    map[string]bool      // addresses whose account was configured otherwise
+	notes    map[int]personalNote // by their numbers
+	noted    int                  // the newest number
 }
 
 // showing is that an answer had a version.
@@ -47,7 +49,7 @@ const grace = 20 * time.Minute
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]string{}, hidden: map[int64]bool{},
-		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}}
+		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}, notes: map[int]personalNote{}}
 }
 
 // canonical returns a digest of a JSON value that spelling does not change.
@@ -210,6 +212,7 @@ func (o *oracle) forget(id int64) {
 	maps.DeleteFunc(o.must, func(key string, _ bool) bool { return strings.HasPrefix(key, prefix) })
 	o.pending = slices.DeleteFunc(o.pending, func(s showing) bool { return strings.HasPrefix(s.key, prefix) })
 	maps.DeleteFunc(o.acked, func(_ string, about int64) bool { return about == id })
+	maps.DeleteFunc(o.notes, func(_ int, n personalNote) bool { return n.meeting == id })
 	delete(o.attached, id)
 }
 
@@ -220,6 +223,7 @@ type memory struct {
 	attached map[int64]bool
 	imported map[int]bool
 	tokens   map[string]string // refresh tokens, by account
+	notes    map[int]personalNote
 }
 
 // remember returns the content that a backup made now must have.
@@ -227,7 +231,7 @@ func (o *oracle) remember() memory {
 	o.settle(time.Now(), false)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), o.w.app.keptTokens()}
+	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), o.w.app.keptTokens(), maps.Clone(o.notes)}
 }
 
 // goBack notes that an archive was restored from a backup with this content.
@@ -235,12 +239,13 @@ func (o *oracle) goBack(m memory) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.must, o.acked, o.attached, o.pending = maps.Clone(m.must), maps.Clone(m.acked), maps.Clone(m.attached), nil
-	o.imported = maps.Clone(m.imported)
+	o.imported, o.notes = maps.Clone(m.imported), maps.Clone(m.notes)
 	o.w.app.keepTokens(m.tokens)
 	for id := range o.forgot {
 		prefix := strconv.FormatInt(id, 10) + "/"
 		maps.DeleteFunc(o.must, func(key string, _ bool) bool { return strings.HasPrefix(key, prefix) })
 		maps.DeleteFunc(o.acked, func(_ string, about int64) bool { return about == id })
+		maps.DeleteFunc(o.notes, func(_ int, n personalNote) bool { return n.meeting == id })
 		delete(o.attached, id)
 	}
 	for id := range o.listed {

@@ -55,6 +55,9 @@ func acts() []act {
 		{"fail once", 6, true, (*world).failOnce},
 		{"rename user", 3, true, (*world).renameUser},
 		{"change team", 3, true, (*world).changeTeam},
+		{"note", 20, true, (*world).writeNote},
+		{"read now", 6, true, (*world).syncNow},
+		{"prove", 3, true, (*world).prove},
 	}
 }
 
@@ -62,8 +65,19 @@ func acts() []act {
 // The histories of the seeds before it, some of which once failed, stay as they were.
 const firstWide = 4900
 
-// firstActs is how many acts the seeds before have.
-const firstActs = 26
+// firstNoted is the first seed with the acts after those.
+const firstNoted = 6000
+
+// countActs returns how many acts a seed has.
+func countActs(seed uint64) int {
+	switch {
+	case seed < firstWide:
+		return 26
+	case seed < firstNoted:
+		return 33
+	}
+	return len(acts())
+}
 
 // quietDays are the days of a year on which the world is still: nothing happens before
 // each of the checks for so many days.
@@ -75,10 +89,7 @@ const lastQuiet = 38 // days before the end
 func (w *world) makePlan(days int, last bool) {
 	day := func(n float64) time.Time { return firstDay.Add(time.Duration(n * 24 * float64(time.Hour))) }
 	busy := float64(days - lastQuiet)
-	for i, a := range acts() {
-		if i >= firstActs && w.seed < firstWide {
-			break
-		}
+	for _, a := range acts()[:countActs(w.seed)] {
 		r := newRand(w.seed, "plan "+a.name)
 		// some seeds have much of it, and some none
 		density := 1.0

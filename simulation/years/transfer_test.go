@@ -17,6 +17,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/export"
 	"minutebook/archive/importer"
+	"minutebook/control"
 	"minutebook/internal/residue"
 )
 
@@ -63,7 +64,7 @@ func (w *world) importForeign(g *rand.Rand) {
 	} {
 		w.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600), "write a meeting")
 	}
-	r, err := importer.ReadPath(context.Background(), h.archive, importer.Options{}, dir)
+	r, err := command[importer.Result](context.Background(), h, "import", control.ImportRequest{Paths: []string{dir}}, nil)
 	if h.dead.Load() {
 		return
 	}
@@ -113,7 +114,7 @@ func (w *world) export(*rand.Rand) {
 	}
 	ctx, dir := context.Background(), filepath.Join(w.dir, "export")
 	before := w.content(h.archive)
-	r, err := export.Run(ctx, h.archive, export.Options{Dir: dir, Format: export.JSON})
+	r, err := command[export.Result](context.Background(), h, "export", control.ExportRequest{Dir: dir, Format: string(export.JSON)}, nil)
 	if h.dead.Load() {
 		return
 	}
@@ -133,11 +134,14 @@ func (w *world) export(*rand.Rand) {
 	empty := filepath.Join(w.dir, "read back")
 	other, err := archive.Open(ctx, archive.Options{Dir: empty, Create: true, Now: w.now, Running: runningTime(), Logger: w.logger})
 	w.must(err, "open an empty archive")
-	back, err := importer.ReadPath(ctx, other, importer.Options{}, dir)
+	read := house{w: w, archive: other}
+	read.openSides(ctx)
+	back, err := command[importer.Result](ctx, &read, "import", control.ImportRequest{Paths: []string{dir}}, nil)
 	if err == nil && len(back.Wrong) > 0 {
 		err = back.Wrong[0]
 	}
 	got := w.content(other)
+	w.checkExportedNotes(&read, got)
 	w.must(errors.Join(other.Close(), os.RemoveAll(empty)), "close the archive")
 	w.must(err, "import the export")
 	for id, want := range before {

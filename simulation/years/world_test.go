@@ -40,6 +40,8 @@ type outcome struct {
 	due      int // that had to come, counted at the checks
 	years    float64
 	events   []string // the names of the planned events, in their order
+	memory   int64    // kept by the program, at most
+	routines int      // likewise, goroutines
 }
 
 // world is one run of a seed. The driver, which is the test's goroutine, does
@@ -79,6 +81,9 @@ type world struct {
 	keyIDs     map[string]string // of the keys at the service
 	accounts   int               // configured, at most at a time
 	events     []string
+
+	mostMemory     int64 // of the program, at quiet times
+	mostGoroutines int
 
 	due         int       // webhooks that had to come
 	userChanged time.Time // when somebody's rights last changed
@@ -146,7 +151,7 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 				w.end()
 				end = time.Now().Round(0)
 				out = outcome{accounts: w.accounts, finding: w.finding, at: w.foundAt, journal: w.journal, logs: w.logs.last, calls: w.upstream.count.total,
-					meeting: len(w.org.meetings), webhooks: w.countWebhooks(), due: w.due, years: time.Since(firstDay).Hours() / 24 / 365, events: w.events}
+					meeting: len(w.org.meetings), webhooks: w.countWebhooks(), due: w.due, years: time.Since(firstDay).Hours() / 24 / 365, events: w.events, memory: w.mostMemory, routines: w.mostGoroutines}
 				if _, ok := p.(abort); p != nil && !ok {
 					panic(p)
 				}

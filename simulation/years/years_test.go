@@ -99,8 +99,8 @@ func TestSimulate(t *testing.T) {
 	for i := 0; i < count || time.Since(began) < limit; i++ {
 		seed, used := first+uint64(i)*step, processorTime(t)
 		out := run(t, seed, options{days: days})
-		fmt.Printf("seed %d: %.2f years, %d accounts, %d meetings, %d calls, %d webhooks (%d due), processor %.1f s, journal %s %s\n",
-			seed, out.years, out.accounts, out.meeting, out.calls, out.webhooks, out.due, (processorTime(t) - used).Seconds(), out.journal.digest(), out.finding)
+		fmt.Printf("seed %d: %.2f years, %d accounts, %d meetings, %d calls, %d webhooks (%d due), %.1f MB, %d goroutines, processor %.1f s, journal %s %s\n",
+			seed, out.years, out.accounts, out.meeting, out.calls, out.webhooks, out.due, float64(out.memory)/1e6, out.routines, (processorTime(t) - used).Seconds(), out.journal.digest(), out.finding)
 		if os.Getenv("MINUTEBOOK_STORY") != "" {
 			fmt.Println(out.journal.tail(1 << 30))
 		}
