@@ -48,19 +48,30 @@ func (h Deps) authFinish(ctx context.Context, q AuthRequest, _ Emit) (struct{}, 
 	return struct{}{}, connection.Exchange(ctx, code)
 }
 
-func (h Deps) authStatus(ctx context.Context, q AuthRequest, _ Emit) (*api.OAuthStatus, error) {
-	connection, err := h.Connection(ctx, q.Account)
-	if err != nil {
-		return nil, err
-	}
-	status, err := connection.Status(ctx)
-	return &status, err
-}
-
 // AuthAccount is the state of an account's connection.
 type AuthAccount struct {
 	Account string `json:"account"`
 	api.OAuthStatus
+	// Suspended says why the service refuses the account although it is connected, such as
+	// when its app was removed there.
+	Suspended string `json:"suspended,omitempty"`
+}
+
+func (h Deps) authStatus(ctx context.Context, q AuthRequest, _ Emit) (*AuthAccount, error) {
+	connection, err := h.Connection(ctx, q.Account)
+	if err != nil {
+		return nil, err
+	}
+	syncer, err := h.Syncer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	status, err := connection.Status(ctx)
+	a := &AuthAccount{Account: q.Account, OAuthStatus: status}
+	if status.Connected {
+		a.Suspended = syncer.Suspended(q.Account)
+	}
+	return a, err
 }
 
 // AuthList has all accounts that connect through an OAuth app.
@@ -75,7 +86,7 @@ func (h Deps) authList(ctx context.Context, _ struct{}, _ Emit) (*AuthList, erro
 		if err != nil {
 			return nil, err
 		}
-		list.Accounts = append(list.Accounts, AuthAccount{name, *status})
+		list.Accounts = append(list.Accounts, *status)
 	}
 	return list, nil
 }

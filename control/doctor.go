@@ -207,7 +207,11 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 	case errors.Is(err, context.DeadlineExceeded):
 		e.add(subject, SeverityWarning, "is base_url right, and the network there? The call may also wait for the account's budget", "%s", noAnswer(client.Repeated()))
 	case api.IsAccountRefused(err):
-		e.add(subject, SeverityError, "give it a valid key (api_key, api_key_file), or connect it: minutebook auth login "+account, "the service refuses it: %v", err)
+		remedy := "give it a valid key (api_key, api_key_file)"
+		if slices.Contains(e.h.OAuthAccounts(), account) {
+			remedy = "check its app ([accounts.oauth] client_id and client_secret), or connect it again: minutebook auth login " + account
+		}
+		e.add(subject, SeverityError, remedy, "the service refuses it: %v", err)
 	case api.IsTemporary(err):
 		e.add(subject, SeverityWarning, "is base_url right, and the network there? Where the service fails itself (5xx), only waiting helps", "the call fails: %v", err)
 	default:

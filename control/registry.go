@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"minutebook/archive"
+	"minutebook/internal/nearest"
+	"minutebook/internal/phrase"
+	"minutebook/web/access"
 )
 
 // Emit reports one event of a running operation to its caller. It fails when the
@@ -127,14 +130,20 @@ type Error struct {
 // Error returns the message alone.
 func (e *Error) Error() string { return e.Message }
 
+// misuseCode is the exit code of a command line that makes no sense.
+const misuseCode = 2
+
 // asError returns err in the form in which it crosses the socket. It is the same
 // with and without a daemon.
 func asError(err error) *Error {
 	if already, ok := errors.AsType[*Error](err); ok {
 		return already
 	}
-	e := &Error{Kind: KindFailed, Message: err.Error()}
+	e := &Error{Kind: KindFailed, Message: phrase.Error(err)}
+	_, misused := errors.AsType[*nearest.UnknownError](err)
 	switch {
+	case misused, errors.Is(err, access.ErrAddress):
+		e.ExitCode = misuseCode
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrForgotten):
 		e.Kind = KindNotFound
 	case errors.Is(err, archive.ErrDamaged):

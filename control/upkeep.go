@@ -115,7 +115,7 @@ func (h Deps) recordUpkeep(ctx context.Context, job string, began time.Time, fai
 	}
 	u.Began, u.Seconds, u.Error, u.Planned = began, h.Archive.Now().Sub(began).Seconds(), "", time.Time{}
 	if failure != nil {
-		u.Error = failure.Error()
+		u.Error = phrase.Error(failure)
 	} else {
 		u.Succeeded = began
 		change(&u)

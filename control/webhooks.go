@@ -13,6 +13,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/inbox"
+	"minutebook/internal/nearest"
 	"minutebook/receiver"
 	"minutebook/search"
 )
@@ -87,10 +88,32 @@ func webhookInfo(g inbox.Registration) WebhookInfo {
 	return i
 }
 
+// checkAccount fails for an account that is not configured.
+func (w Webhooks) checkAccount(name string) error {
+	if slices.Contains(w.Accounts, name) {
+		return nil
+	}
+	return &nearest.UnknownError{Kind: "account", Name: name, Known: w.Accounts}
+}
+
+// checkChosen is checkAccount for an account of which nothing was found; "" is all of them.
+// An account that is configured no more may have left something.
+func (w Webhooks) checkChosen(name string) error {
+	if name == "" {
+		return nil
+	}
+	return w.checkAccount(name)
+}
+
 func (w Webhooks) list(ctx context.Context, q WebhookRequest, _ Emit) ([]WebhookInfo, error) {
 	all, err := w.Archive.Inbox().Registrations(ctx, q.Account)
 	if err != nil {
 		return nil, err
+	}
+	if len(all) == 0 {
+		if err := w.checkChosen(q.Account); err != nil {
+			return nil, fmt.Errorf("list webhooks: %w", err)
+		}
 	}
 	out := []WebhookInfo{}
 	for _, g := range all {
@@ -115,11 +138,11 @@ func (w Webhooks) create(ctx context.Context, q WebhookRequest, _ Emit) (*Webhoo
 // newRequest makes the request to the service from a command's flags.
 func (w Webhooks) newRequest(q WebhookRequest) (api.WebhookRequest, error) {
 	var r api.WebhookRequest
+	if err := w.checkAccount(q.Account); err != nil {
+		return r, fmt.Errorf("create webhook: %w", err)
+	}
 	if w.PublicURL == "" {
 		return r, errors.New("create webhook: receiver.public_url is not set; the service must know where to deliver to")
-	}
-	if !slices.Contains(w.Accounts, q.Account) {
-		return r, fmt.Errorf("create webhook: no account %q is configured; there are: %s", q.Account, strings.Join(w.Accounts, ", "))
 	}
 	r.DestinationURL = strings.TrimSuffix(w.PublicURL, "/") + "/webhooks/" + q.Account
 	r.TriggeredFor = q.Triggers
@@ -241,6 +264,9 @@ func (w Webhooks) delete(ctx context.Context, q WebhookRequest, _ Emit) (*Done, 
 	}
 	switch len(found) {
 	case 0:
+		if err := w.checkChosen(q.Account); err != nil {
+			return nil, fmt.Errorf("delete webhook %s: %w", q.ID, err)
+		}
 		return nil, fmt.Errorf("delete webhook %s: no such webhook is known here; see minutebook webhook list", q.ID)
 	case 1:
 		return &Done{true}, w.unregister(ctx, found[0])

@@ -32,6 +32,9 @@ type WebhookTested struct {
 // test signs a delivery, sends it to the public address, and follows it into the
 // index.
 func (w Webhooks) test(ctx context.Context, q WebhookRequest, emit Emit) (*WebhookTested, error) {
+	if err := w.checkAccount(q.Account); err != nil {
+		return nil, fmt.Errorf("test webhook: %w", err)
+	}
 	if err := w.checkReceiver("test webhook"); err != nil {
 		return nil, err
 	}

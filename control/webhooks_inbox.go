@@ -35,6 +35,11 @@ func (w Webhooks) deliveries(ctx context.Context, q DeliveriesRequest, _ Emit) (
 	if err != nil {
 		return nil, err
 	}
+	if len(list) == 0 {
+		if err := w.checkChosen(q.Account); err != nil {
+			return nil, fmt.Errorf("list deliveries: %w", err)
+		}
+	}
 	out := []DeliveryInfo{}
 	for _, d := range list {
 		out = append(out, deliveryInfo(d))

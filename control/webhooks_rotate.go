@@ -20,6 +20,9 @@ type WebhookStep struct {
 // ones. Until then deliveries of both are accepted. It can be repeated after a
 // crash at any step.
 func (w Webhooks) rotate(ctx context.Context, q WebhookRequest, emit Emit) (*WebhookInfo, error) {
+	if err := w.checkAccount(q.Account); err != nil {
+		return nil, fmt.Errorf("rotate webhook: %w", err)
+	}
 	if err := w.checkReceiver("rotate webhook"); err != nil {
 		return nil, err
 	}

@@ -68,14 +68,19 @@ func (a *App) check() error {
 	slices.Sort(a.RedirectURIs)
 	a.RedirectURIs = slices.Compact(a.RedirectURIs)
 	for _, uri := range a.RedirectURIs {
-		if !strings.HasPrefix(strings.ToLower(uri), "https://") || strings.Contains(uri, "#") {
-			return fmt.Errorf("redirect URI %.100q is not an https:// address without a fragment", uri)
-		}
-		if err := outbound.CheckURL(uri, true); err != nil { // a browser goes there, not this program
+		if err := CheckRedirect(uri); err != nil {
 			return fmt.Errorf("redirect URI %.100q %w", uri, err)
 		}
 	}
 	return nil
+}
+
+// CheckRedirect fails for an address to which no app may send the people who consent.
+func CheckRedirect(uri string) error {
+	if !strings.HasPrefix(strings.ToLower(uri), "https://") || strings.Contains(uri, "#") {
+		return errors.New("is not an https:// address without a fragment")
+	}
+	return outbound.CheckURL(uri, true) // a browser goes there, not this program
 }
 
 // Apps lists the apps.

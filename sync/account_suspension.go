@@ -34,6 +34,16 @@ func (a *account) suspension() *suspension {
 	return a.suspended
 }
 
+// Suspended returns why the service refuses an account, "" when it does not.
+func (s *Syncer) Suspended(account string) string {
+	if a := s.account(account); a != nil {
+		if p := a.suspension(); p != nil {
+			return p.Reason
+		}
+	}
+	return ""
+}
+
 const suspendedPrefix = "sync/parked"
 
 // classify wraps the error of a call for the account. If the error says that
@@ -49,6 +59,8 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 		err = fmt.Errorf("%w; `minutebook sync --resume --account %s` calls it nevertheless", err, a.Name)
 	case a.Remedy != "":
 		err = fmt.Errorf("%w; %s", err, a.Remedy)
+	case a.OAuth:
+		err = fmt.Errorf("%w; check that its app is registered at the service (client_id and client_secret of [accounts.oauth]) and that its user is active there", err)
 	default:
 		err = fmt.Errorf("%w; check its key (api_key, api_key_file) and that its user is active at the service", err)
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
 	"minutebook/internal/guard"
+	"minutebook/internal/nearest"
 )
 
 // overdueAfter is how old the last run of a job must be for [Syncer.Sync] to
@@ -90,10 +90,7 @@ func (s *Syncer) chooseAccounts(req Request) ([]*account, error) {
 	for _, a := range list {
 		names = append(names, a.Name)
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("sync: no account is configured; add one under [[accounts]]")
-	}
-	return nil, fmt.Errorf("sync: no account is named %q; there are %s", req.Account, strings.Join(names, ", "))
+	return nil, fmt.Errorf("sync: %w", &nearest.UnknownError{Kind: "account", Name: req.Account, Known: names})
 }
 
 // syncAll brings accounts up to date in parallel, and then fetches recordings

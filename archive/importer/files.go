@@ -79,6 +79,9 @@ func openFile(path string) (*os.File, int64, error) {
 // unreadable returns why a file cannot be read as an error of this file alone: the others
 // are imported.
 func unreadable(path string, err error) Wrong {
+	if errors.Is(err, fs.ErrNotExist) {
+		return Wrong{File: path, Err: errors.New("it is not there")}
+	}
 	var failed *fs.PathError
 	if errors.As(err, &failed) {
 		err = failed.Err // without the path, which stands before it

@@ -113,7 +113,7 @@ func TestAWatchedFolderNamesWhatItRefuses(t *testing.T) {
 	if _, err := w.Look(t.Context()); err == nil || len(allRows(t, a)) != 0 {
 		t.Errorf("a folder that is gone: %v; %d meetings", err, len(allRows(t, a)))
 	}
-	if open, err := a.Failures(t.Context(), true); err != nil || len(open) != 1 || open[0].What != dir || open[0].Tries != 1 || open[0].Reason != "it cannot be read: no such file or directory" {
+	if open, err := a.Failures(t.Context(), true); err != nil || len(open) != 1 || open[0].What != dir || open[0].Tries != 1 || open[0].Reason != "it is not there" {
 		t.Errorf("of a folder that is gone the ledger has %+v, %v", open, err)
 	}
 	writeFiles(t, dir, map[string]string{"e.txt": ""})

@@ -19,6 +19,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/httpserver"
+	"minutebook/internal/nearest"
 	"minutebook/internal/notify"
 	"minutebook/receiver"
 	"minutebook/search"
@@ -197,7 +198,7 @@ func (app *application) Connection(ctx context.Context, account string) (*api.OA
 	defer app.mu.Unlock()
 	oauth, ok := app.configured.connections[account]
 	if !ok {
-		return nil, fmt.Errorf("connect %q: the configuration has no account of this name with [accounts.oauth]", account)
+		return nil, fmt.Errorf("connect: %w", &nearest.UnknownError{Kind: "account with [accounts.oauth]", Name: account, Known: app.OAuthAccounts()})
 	}
 	return oauth, nil
 }

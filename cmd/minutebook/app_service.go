@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"minutebook/archive/notes"
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/nearest"
 	"minutebook/service"
 	"minutebook/web/access"
 )
@@ -104,8 +104,5 @@ func (app *application) findAccount(name string) (*config.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("find account %q: the configuration has no [[accounts]]; name its file with -c FILE", name)
-	}
-	return nil, fmt.Errorf("find account %q: the configuration has only %s", name, strings.Join(names, ", "))
+	return nil, &nearest.UnknownError{Kind: "account", Name: name, Known: names}
 }

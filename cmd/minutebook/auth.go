@@ -114,17 +114,17 @@ func (m *Main) authStatusCmd() *cobra.Command {
 		Use:   "status [ACCOUNT]",
 		Short: "Show whether an account, or each of them, is connected, and until when",
 		Long: "Show whether an account, or each of them, is connected, and until when.\n" +
-			"The exit code is 3 when one of them is not connected.",
+			"The exit code is 3 when one of them is not connected, or the service refuses it.",
 		Args: checkArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return m.authStatuses(cmd)
 			}
-			s, err := call[api.OAuthStatus](cmd.Context(), m, "auth.status", control.AuthRequest{Account: args[0]}, nil)
+			s, err := call[control.AuthAccount](cmd.Context(), m, "auth.status", control.AuthRequest{Account: args[0]}, nil)
 			if err != nil {
 				return err
 			}
-			return errors.Join(m.printResult(s, "%s", formatConnection(args[0], s)), notConnected(s))
+			return errors.Join(m.printResult(s, "%s", formatConnection(s)), notUsable(s))
 		},
 	})
 }
@@ -141,31 +141,36 @@ func (m *Main) authStatuses(cmd *cobra.Command) error {
 	}
 	var open error
 	for _, a := range list.Accounts {
-		text += formatConnection(a.Account, a.OAuthStatus)
+		text += formatConnection(a)
 		if open == nil {
-			open = notConnected(a.OAuthStatus)
+			open = notUsable(a)
 		}
 	}
 	return errors.Join(m.printResult(list, "%s", text), open)
 }
 
-// notConnectedCode is the exit code of `auth status` for an account that waits to
-// be connected.
+// notConnectedCode is the exit code of `auth status` for an account that waits for a
+// person.
 const notConnectedCode = 3
 
-func notConnected(s api.OAuthStatus) error {
-	if s.Connected {
-		return nil
+func notUsable(a control.AuthAccount) error {
+	switch {
+	case !a.Connected:
+		return &control.Error{Message: "auth status: not connected", ExitCode: notConnectedCode}
+	case a.Suspended != "":
+		return &control.Error{Message: "auth status: the service refuses it", ExitCode: notConnectedCode}
 	}
-	return &control.Error{Message: "auth status: not connected", ExitCode: notConnectedCode}
+	return nil
 }
 
-func formatConnection(account string, s api.OAuthStatus) string {
+func formatConnection(a control.AuthAccount) string {
 	switch {
-	case !s.Connected:
-		return fmt.Sprintf("%s is not connected: %s; run: minutebook auth login %s\n", account, s.Reconnect, account)
-	case s.Expires.IsZero():
-		return fmt.Sprintf("%s is connected\n", account)
+	case !a.Connected:
+		return fmt.Sprintf("%s is not connected: %s; run: minutebook auth login %s\n", a.Account, a.Reconnect, a.Account)
+	case a.Suspended != "":
+		return fmt.Sprintf("%s is connected, and the service refuses it: %s\n", a.Account, a.Suspended)
+	case a.Expires.IsZero():
+		return fmt.Sprintf("%s is connected\n", a.Account)
 	}
-	return fmt.Sprintf("%s is connected; its access token is renewed before %s\n", account, s.Expires.Local().Format(time.DateTime))
+	return fmt.Sprintf("%s is connected; its access token is renewed before %s\n", a.Account, a.Expires.Local().Format(time.DateTime))
 }

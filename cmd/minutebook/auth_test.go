@@ -112,8 +112,28 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 		s := runJSON[control.StatusResult](t, "status", "-c", config)
 		return s.Meetings > 0 && s.WithTranscript > 0, s
 	})
+	removeApp(t, service, config)
 	daemon.stop()
 	service.stop()
+}
+
+// removeApp removes the app at the service while the account is connected: auth status and
+// doctor say that the service refuses it, and speak of the app and not of a key.
+func removeApp(t *testing.T, service *program, config string) {
+	t.Helper()
+	apps := runJSON[[]struct {
+		ClientID string `json:"client_id"`
+	}](t, "service", "apps", "list", "--data", service.cmd.Args[3])
+	run(t, "service", "apps", "delete", apps[0].ClientID, "--data", service.cmd.Args[3])
+	for _, args := range [][]string{{"auth", "status", "work"}, {"auth", "status"}, {"doctor"}} {
+		want := map[string]int{"auth": notConnectedCode, "doctor": exitDoctorError}[args[0]]
+		eventually(t, 30*time.Second, "the service refuses the account", func() (bool, any) {
+			cmd := exec.Command("minutebook", append(args, "-c", config)...)
+			out, _ := cmd.CombinedOutput()
+			text := string(out)
+			return cmd.ProcessState.ExitCode() == want && strings.Contains(text, "client_id") && !strings.Contains(text, "api_key"), text
+		})
+	}
 }
 
 // allow answers the page of consent and returns the query of the address that

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -34,9 +36,6 @@ func (m *Main) backupCmd() *cobra.Command {
 		Args: checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if q.Keep < 1 {
-				return &usageError{fmt.Errorf("backup: --keep is at least 1")}
-			}
 			if q.Destination, err = generation.Absolute(args[0]); err != nil {
 				return &usageError{fmt.Errorf("backup: %w", err)}
 			}
@@ -54,6 +53,12 @@ func (m *Main) backupCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&q.Keep, "keep", control.KeepGenerations, "how many generations stay")
+	checkFlag(cmd.Flags(), "keep", "a whole number from 1 on", func(text string) error {
+		if n, err := strconv.Atoi(text); err != nil || n < 1 {
+			return errors.New("no such number")
+		}
+		return nil
+	})
 	cmd.Flags().BoolVar(&q.AcceptFewer, "accept-fewer", false, "meetings of older generations are missing on purpose")
 	cmd.Flags().BoolVar(&q.WithoutMedia, "without-media", false, "leave the recordings out")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt for this age public `key`")

@@ -21,6 +21,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/outbound"
+	"minutebook/internal/phrase"
 	"minutebook/web"
 )
 
@@ -80,7 +81,7 @@ func (m *Main) diagnose(ctx context.Context, cfg *config.Config, q control.Docto
 		} else if _, gone := os.Stat(filepath.Join(cfg.DataDir, "archive.db")); gone != nil {
 			remedy = "create it with `minutebook init`, or correct data_dir"
 		}
-		findings = append(findings, control.Finding{Subject: "archive", Severity: control.SeverityError, Text: "it cannot be opened: " + err.Error(), Remedy: remedy})
+		findings = append(findings, control.Finding{Subject: "archive", Severity: control.SeverityError, Text: "it cannot be opened: " + phrase.Error(err), Remedy: remedy})
 	case result.Version != m.Version:
 		findings = append(findings, control.Finding{Subject: "versions", Severity: control.SeverityWarning,
 			Text: fmt.Sprintf("the daemon is version %s, this command %s", result.Version, m.Version), Remedy: "restart the daemon"})
@@ -215,7 +216,7 @@ func examineCertificates(cfg *config.Config, now time.Time) (findings []control.
 		}
 		pair, err := tls.LoadX509KeyPair(l.cert, l.key)
 		if err != nil {
-			add(control.SeverityError, "put a certificate and its own key there; a running daemon keeps the old ones until then", "%s cannot be used with %s: %s", l.cert, l.key, strings.TrimPrefix(err.Error(), "tls: "))
+			add(control.SeverityError, "put a certificate and its own key there; a running daemon keeps the old ones until then", "%s cannot be used with %s: %s", l.cert, l.key, strings.TrimPrefix(phrase.Error(err), "tls: "))
 			continue
 		}
 		until := pair.Leaf.NotAfter

@@ -133,7 +133,7 @@ func TestDoctorReadsCertificates(t *testing.T) {
 		{ended, endedKey, "minutes.example", control.SeverityError, "has expired"},
 		{good, goodKey, "other.example", control.SeverityError, "is not for other.example"},
 		{good, soonKey, "minutes.example", control.SeverityError, "cannot be used with"},
-		{good, filepath.Join(dir, "none"), "minutes.example", control.SeverityError, "no such file"},
+		{good, filepath.Join(dir, "none"), "minutes.example", control.SeverityError, "none is not there; correct the path"},
 	} {
 		cfg := config.Default()
 		cfg.Receiver.PublicURL, cfg.Receiver.TLSCert, cfg.Receiver.TLSKey = "https://"+c.host, c.cert, c.key

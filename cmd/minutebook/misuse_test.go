@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +16,15 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// misuse runs a command line that makes no sense: it ends with exit code 2 and one line on
-// standard error, and asks nothing. It returns the line.
+// misuse runs a command line that makes no sense: it ends with exit code 2.
 func misuse(t *testing.T, args ...string) string {
+	t.Helper()
+	return refused(t, 2, args...)
+}
+
+// refused runs a command that ends with a code and one line on standard error, in words that
+// are not Go's, and asks nothing. It returns the line.
+func refused(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	var out, errs strings.Builder
 	m := &Main{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Version: "test"}
@@ -22,11 +32,14 @@ func misuse(t *testing.T, args ...string) string {
 	defer cancel()
 	code := m.Run(ctx, args)
 	line := errs.String()
-	if code != 2 || strings.Count(line, "\n") != 1 || out.Len() > 0 || strings.Contains(line, "strconv") || strings.Contains(line, "arg(s)") {
+	if code != want || strings.Count(line, "\n") != 1 || out.Len() > 0 || goWords.MatchString(line) {
 		t.Errorf("minutebook %s: exit code %d, %q%q", strings.Join(args, " "), code, out.String(), line)
 	}
 	return line
 }
+
+// goWords are words of Go's own errors.
+var goWords = regexp.MustCompile(`strconv|arg\(s\)|no such file|is a directory`)
 
 // refuseText gives a flag a wrong text, and one beside a right word.
 func refuseText(t *testing.T, checked *checkedFlag, name string, with func(...string) []string) {
@@ -106,6 +119,66 @@ func TestEveryMisuseExits2(t *testing.T) {
 		}
 	}
 	walk((&Main{}).rootCmd())
+}
+
+// TestMisuseThatTheConfigurationKnows names accounts that the configuration has not, and
+// values that nothing takes: exit code 2, and the nearest right word.
+func TestMisuseThatTheConfigurationKnows(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	file, data := filepath.Join(dir, "config.toml"), filepath.Join(dir, "data")
+	text := fmt.Sprintf("data_dir = %q\n[web]\naccess = \"people\"\npublic_url = \"https://minutes.example\"\n[receiver]\nlisten = \"127.0.0.1:0\"\npublic_url = \"https://minutes.example\"\n", data)
+	for _, name := range []string{"ada", "bob"} {
+		text += fmt.Sprintf("[[accounts]]\nname = %q\nbase_url = \"http://127.0.0.1:1\"\n", name)
+		if name == "ada" {
+			text += "api_key = \"key\"\n"
+		} else {
+			text += "[accounts.oauth]\nclient_id = \"id\"\nclient_secret = \"secret\"\nredirect_url = \"https://minutes.example/oauth\"\n"
+		}
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "init", "--offline", "-c", file)
+	for command, want := range map[string]string{
+		"sync --account adda":                                  "did you mean ada?",
+		"sync --account cleopatra":                             "there are ada, bob",
+		"auth login bobb":                                      "did you mean bob?",
+		"auth login ada":                                       "no account with [accounts.oauth] is named",
+		"auth status bobb":                                     "did you mean bob?",
+		"webhook create adda":                                  "did you mean ada?",
+		"webhook rotate adda":                                  "did you mean ada?",
+		"webhook test adda":                                    "did you mean ada?",
+		"webhook list --account adda":                          "did you mean ada?",
+		"webhook deliveries --account adda":                    "did you mean ada?",
+		"webhook quarantine --account adda":                    "did you mean ada?",
+		"webhook delete 1 --account adda":                      "did you mean ada?",
+		"user add nobody":                                      "no e-mail address",
+		"service users create --user x":                        "--user takes an address such as",
+		"service keys create --user x":                         "--user takes an address such as",
+		"service apps create --name n --redirect-uri http://x": "--redirect-uri takes an https:// address",
+		"service apps create --name n --redirect-uri https://x --redirect-uri https://y": "need --development",
+		"backup --keep -1 " + dir + "/backups":                                           "from 1 on",
+		"backup --keep 0 " + dir + "/backups":                                            "from 1 on",
+	} {
+		if line := misuse(t, append(strings.Fields(command), "-c", file)...); !strings.Contains(line, want) {
+			t.Errorf("%s: %s", command, line)
+		}
+	}
+	none := filepath.Join(dir, "none")
+	for command, want := range map[string]string{
+		"import " + none + ".vtt":                                                none + ".vtt is not there",
+		"import --identity " + none + " " + file:                                 none + " is not there",
+		"restore --identity " + none + " " + dir:                                 none + " is not there",
+		"adopt --old-data " + none:                                               none + "/archive.db is not there",
+		"service --listen 127.0.0.1:0 --data " + dir + "/service --load " + none: none + " is not there",
+		"export --to /proc/none/x":                                               "a folder above /proc/none is not there",
+	} {
+		if line := refused(t, 1, append(strings.Fields(command), "-c", file)...); !strings.Contains(line, want) {
+			t.Errorf("%s: %s", command, line)
+		}
+	}
 }
 
 // arguments returns as many arguments as a command takes.

@@ -14,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 )
 
 // daemonStart is how long a command waits for a daemon that has locked the archive
@@ -64,7 +65,7 @@ func explainSight(err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	for _, end := range []string{"no such file or directory", "permission denied", "read-only file system"} {
+	for _, end := range []string{phrase.Missing, "permission denied", "read-only file system"} {
 		if strings.HasSuffix(failed.Message, end) {
 			seen := *failed
 			seen.Message += " (for the daemon, which does this and sees what its user and its unit may see)"

@@ -16,6 +16,7 @@ import (
 
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 	"minutebook/web/access"
 )
 
@@ -214,13 +215,13 @@ func TestReloadRefusesHalfWrittenFiles(t *testing.T) {
 		"has become empty":    func(c *config.Config) { c.Web.TimeZone, l.empty = "UTC", true },
 		"web.tls_cert: ":      func(c *config.Config) { c.Web.TLSCert, c.Web.TLSKey = broken, broken },
 		"receiver.tls_cert: ": func(c *config.Config) { c.Receiver.TLSCert, c.Receiver.TLSKey = broken, broken },
-		"no such file":        func(c *config.Config) { c.Receiver.TLSCert, c.Receiver.TLSKey = broken+"x", broken },
+		"is not there":        func(c *config.Config) { c.Receiver.TLSCert, c.Receiver.TLSKey = broken+"x", broken },
 	} {
 		l.mu.Lock()
 		next := l.next
 		change(&l.next)
 		l.mu.Unlock()
-		if _, err := l.loadAgain(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := l.loadAgain(t.Context()); err == nil || !strings.Contains(phrase.Error(err), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		l.mu.Lock()

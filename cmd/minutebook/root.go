@@ -16,6 +16,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/nearest"
+	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
 )
 
@@ -51,16 +52,16 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return 0 // Ctrl-C is how one ends it
 	case errors.As(err, &usage):
-		fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
+		fmt.Fprintln(m.Stderr, "minutebook: "+phrase.Error(err))
 		return 2
 	case errors.As(err, &failed) && failed.Kind == control.KindCanceled && ctx.Err() != nil:
 		fmt.Fprintln(m.Stderr, "minutebook: interrupted")
 		return 1
 	case errors.As(err, &failed) && failed.ExitCode != 0:
-		fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
+		fmt.Fprintln(m.Stderr, "minutebook: "+phrase.Error(err))
 		return failed.ExitCode
 	}
-	fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
+	fmt.Fprintln(m.Stderr, "minutebook: "+phrase.Error(err))
 	switch {
 	case errors.Is(err, archive.ErrDamaged):
 		return archive.DamageDatabase.ExitCode()

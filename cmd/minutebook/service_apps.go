@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,6 +23,13 @@ func (m *Main) appsCreateCmd() *cobra.Command {
 	f.StringVar(&q.Name, "name", "", "the app's `name`, shown to who is asked for consent")
 	f.StringArrayVar(&q.Redirects, "redirect-uri", nil, "an https `URL` (several with --development)")
 	f.BoolVar(&q.Development, "development", false, "an app in development may have several redirect URIs")
+	checkFlag(f, "redirect-uri", "an https:// address without a fragment", service.CheckRedirect)
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if len(q.Redirects) > 1 && !q.Development {
+			return &usageError{errors.New("several --redirect-uri need --development; in production each has an app of its own")}
+		}
+		return nil
+	}
 	return requireFlags(cmd, "name", "redirect-uri")
 }
 
@@ -55,6 +63,7 @@ func (m *Main) appsAuthorizeCmd() *cobra.Command {
 	f.StringVar(&q.ID, "client-id", "", "the app's `id`")
 	f.StringVar(&q.Email, "user", "", "who consents, by `email`")
 	f.StringVar(&redirect, "redirect-uri", "", "one of the app's redirect `URL`s (default: its only one)")
+	checkAddress(f, "user")
 	return m.jsonFlag(requireFlags(cmd, "client-id", "user"))
 }
 

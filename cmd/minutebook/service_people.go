@@ -32,6 +32,7 @@ func (m *Main) keysCreateCmd() *cobra.Command {
 	var q control.ServiceRequest
 	cmd := adminCommand(m, "create --user EMAIL", "Make an API key; it is shown once", "service.keys.create", &q, func(k control.NewKey) { fmt.Fprintln(m.Stdout, k.APIKey) })
 	cmd.Flags().StringVar(&q.Email, "user", "", "whose key it is, by `email`")
+	checkAddress(cmd.Flags(), "user")
 	return requireFlags(cmd, "user")
 }
 
@@ -49,6 +50,7 @@ func (m *Main) keysListCmd() *cobra.Command {
 		}
 	})
 	cmd.Flags().StringVar(&q.Email, "user", "", "only those of this `email`")
+	checkAddress(cmd.Flags(), "user")
 	return cmd
 }
 
@@ -66,6 +68,7 @@ func (m *Main) usersCreateCmd() *cobra.Command {
 	f.BoolVar(&q.User.Admin, "admin", false, "an account admin who views all teams")
 	f.StringVar(&q.User.Status, "status", "", "active, deactivated or invited")
 	limitFlag(f, "status", "active", "deactivated", "invited")
+	checkAddress(f, "user")
 	return requireFlags(cmd, "user")
 }
 
@@ -75,6 +78,7 @@ func (m *Main) usersStatusCmd() *cobra.Command {
 	cmd.Flags().StringVar(&q.Email, "user", "", "the `email`")
 	cmd.Flags().StringVar(&q.Status, "status", "", "active, deactivated or invited")
 	limitFlag(cmd.Flags(), "status", "active", "deactivated", "invited")
+	checkAddress(cmd.Flags(), "user")
 	return requireFlags(cmd, "user", "status")
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/mail"
 	"slices"
 	"strings"
 
@@ -88,6 +89,16 @@ func checkListen(f *pflag.FlagSet) {
 	checkFlag(f, "listen", "host:port, such as 127.0.0.1:8377", func(text string) error {
 		_, _, err := config.SplitListen(text)
 		return err
+	})
+}
+
+// checkAddress lets a flag take only the e-mail address of a person.
+func checkAddress(f *pflag.FlagSet, name string) {
+	checkFlag(f, name, "an address such as ada@company.example", func(text string) error {
+		if parsed, err := mail.ParseAddress(text); err != nil || parsed.Address != text {
+			return errors.New("no address")
+		}
+		return nil
 	})
 }
 

@@ -1,7 +1,30 @@
 // Package nearest finds the word that a person may have meant. It keeps nothing.
 package nearest
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
+
+// UnknownError is the error of a name that nothing of its kind has: a mistake of the
+// person who gave it.
+type UnknownError struct {
+	Kind  string // such as "account"
+	Name  string
+	Known []string
+}
+
+// Error names the name that may be meant, else all that there are.
+func (e *UnknownError) Error() string {
+	text := fmt.Sprintf("no %s is named %q; ", e.Kind, e.Name)
+	if near := Word(e.Name, e.Known); near != "" {
+		return text + "did you mean " + near + "?"
+	}
+	if len(e.Known) == 0 {
+		return text + "none is configured: name the configuration with -c FILE, or add one there"
+	}
+	return text + "there are " + strings.Join(e.Known, ", ")
+}
 
 // Word returns the one of known that takes the fewest insertions, deletions, changes
 // and swaps of neighbouring letters to make of word, without regard to case, and ""

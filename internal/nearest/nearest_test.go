@@ -24,3 +24,15 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownError(t *testing.T) {
+	for want, known := range map[string][]string{
+		`no account is named "adda"; did you mean ada?`:                                                         {"bob", "ada"},
+		`no account is named "adda"; there are zoe, bob`:                                                        {"zoe", "bob"},
+		`no account is named "adda"; none is configured: name the configuration with -c FILE, or add one there`: nil,
+	} {
+		if got := (&UnknownError{Kind: "account", Name: "adda", Known: known}).Error(); got != want {
+			t.Errorf("of %v: %s", known, got)
+		}
+	}
+}

@@ -2,10 +2,36 @@
 package phrase
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"unicode"
 )
+
+// Missing ends the words of [Error] for a file or a folder that is not there.
+const Missing = "is not there; correct the path"
+
+// Error returns the text of an error, with the words of people for those of Go about a file
+// that is not there or in the way.
+func Error(err error) string {
+	text := err.Error()
+	about, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return text
+	}
+	words := about.Path + " " + Missing
+	switch {
+	case about.Op == "mkdir" && errors.Is(about, fs.ErrNotExist):
+		words = "a folder above " + about.Path + " " + Missing
+	case errors.Is(about, syscall.EISDIR):
+		words = about.Path + " is a folder, and a file is needed; correct the path"
+	case !errors.Is(about, fs.ErrNotExist):
+		return text
+	}
+	return strings.Replace(text, about.Error(), words, 1)
+}
 
 // OneLine returns a text with single spaces instead of line breaks and other white space,
 // so that nobody's words look like another part of a message.

@@ -1,6 +1,11 @@
 package phrase
 
-import "testing"
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+)
 
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0 tries", 1: "1 try", 2: "2 tries"} {
@@ -16,5 +21,22 @@ func TestCount(t *testing.T) {
 	}
 	if got := Tame("\u202egnp\u202c\r\nBcc:\x00 \x1b[31m \u2066x\u2069 سلام\u200cها"); got != "gnp Bcc: [31m x سلام\u200cها" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestErrorSpeaksOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	none := dir + "/none"
+	_, missing := os.Open(none)
+	_, folder := os.ReadFile(dir)
+	for want, err := range map[string]error{
+		"open meetings: " + none + " is not there; correct the path":   fmt.Errorf("open meetings: %w", missing),
+		"a folder above " + none + "/x is not there; correct the path": os.Mkdir(none+"/x", 0o700),
+		dir + " is a folder, and a file is needed; correct the path":   folder,
+		"no": errors.New("no"),
+	} {
+		if got := Error(err); got != want {
+			t.Errorf("%v: %q", err, got)
+		}
 	}
 }
