@@ -19,6 +19,7 @@ type confirmedClock struct {
 	Ahead  time.Duration `json:"ahead,omitempty"`  // of the clock, as long as there is a doubt
 	Waited time.Duration `json:"waited,omitempty"` // since the doubt began; only time counts in which a process ran
 	Stated bool          `json:"stated,omitempty"` // a person has confirmed the clock, whatever the service's answers say
+	Ran    time.Duration `json:"ran,omitempty"`    // for which processes have run with the archive, all together
 }
 
 // update notes the clock's time, for how long the process ran since the last update,
@@ -27,17 +28,17 @@ func (c *confirmedClock) update(now time.Time, ran time.Duration, service time.T
 	if c.At.IsZero() {
 		c.At = now
 	}
-	c.At = c.At.Add(ran)
+	c.At, c.Ran = c.At.Add(ran), c.Ran+ran
 	ahead := now.Sub(c.At)
 	switch {
 	case ahead <= clockSlack && c.Stated:
-		*c = confirmedClock{At: now, Stated: true}
+		*c = confirmedClock{At: now, Stated: true, Ran: c.Ran}
 		return
 	case !service.IsZero() && now.Sub(service) > clockSlack: // also where the clock was never right
-		*c = confirmedClock{At: service, Ahead: now.Sub(service)}
+		*c = confirmedClock{At: service, Ahead: now.Sub(service), Ran: c.Ran}
 		return
 	case !service.IsZero() || ahead <= clockSlack:
-		*c = confirmedClock{At: now}
+		*c = confirmedClock{At: now, Ran: c.Ran}
 		return
 	case c.Ahead == 0 || (ahead-c.Ahead).Abs() > 24*time.Hour: // another doubt, and no machine that slept
 		c.Waited = 0
@@ -46,7 +47,7 @@ func (c *confirmedClock) update(now time.Time, ran time.Duration, service time.T
 	}
 	c.Ahead = ahead
 	if c.Waited >= retentionNotice {
-		*c = confirmedClock{At: now}
+		*c = confirmedClock{At: now, Ran: c.Ran}
 	}
 }
 
@@ -58,36 +59,35 @@ const clockKey = "confirmed-clock"
 func (a *Archive) ConfirmedTime(ctx context.Context) (time.Time, error) {
 	a.retention.Lock()
 	defer a.retention.Unlock()
-	c, _, err := a.readClock(ctx)
+	c, err := a.readClock(ctx)
 	return c.At, err
 }
 
-// readClock returns the confirmed clock, and how long this process has run since it was
-// last updated. Within a minute it is not updated again, so that it is seldom written. The
-// caller holds the mutex retention.
-func (a *Archive) readClock(ctx context.Context) (c confirmedClock, ran time.Duration, err error) {
+// readClock returns the confirmed clock. Within a minute it is not updated again, so that
+// it is seldom written. The caller holds the mutex retention.
+func (a *Archive) readClock(ctx context.Context) (c confirmedClock, err error) {
 	stored, err := a.Mark(ctx, clockKey)
 	if err != nil {
-		return c, 0, err
+		return c, err
 	}
 	if stored != nil {
 		if err := json.Unmarshal(stored, &c); err != nil {
-			return c, 0, fmt.Errorf("read the confirmed clock: %w", err)
+			return c, fmt.Errorf("read the confirmed clock: %w", err)
 		}
 	}
-	running := a.running()
+	running, ran := a.running(), time.Duration(0)
 	if a.clockRead >= 0 {
 		ran = max(running-a.clockRead, 0)
 		if running >= a.clockRead && ran < time.Minute && stored != nil {
-			return c, 0, nil
+			return c, nil
 		}
 	}
 	c.update(a.now().UTC(), ran, a.serviceTime())
 	if err := a.storeClock(ctx, c); err != nil {
-		return c, 0, err
+		return c, err
 	}
 	a.clockRead = running
-	return c, ran, nil
+	return c, nil
 }
 
 func (a *Archive) storeClock(ctx context.Context, c confirmedClock) error {
@@ -102,7 +102,11 @@ func (a *Archive) storeClock(ctx context.Context, c confirmedClock) error {
 func (a *Archive) confirmClock(ctx context.Context) error {
 	a.retention.Lock()
 	defer a.retention.Unlock()
-	return a.storeClock(ctx, confirmedClock{At: a.now().UTC(), Stated: true})
+	c, err := a.readClock(ctx)
+	if err != nil {
+		return err
+	}
+	return a.storeClock(ctx, confirmedClock{At: a.now().UTC(), Stated: true, Ran: c.Ran})
 }
 
 // NoteServiceTime notes the time by the service's clock, at this moment. A clock here

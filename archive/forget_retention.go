@@ -41,8 +41,8 @@ type Expired struct {
 	Rule        int       `json:"rule"`       // the first rule is 1
 	Recordings  int       `json:"recordings"` // on disk; 0 when the recording was only waiting for its download
 	Bytes       int64     `json:"bytes"`
-	// WaitsUntil is set for a meeting whose team or type the service has changed within
-	// movedNotice, and which the rules kept before.
+	// WaitsUntil is set for a meeting whose team, type or start the service has changed, and which
+	// the rules kept before, until that has been known for movedNotice.
 	WaitsUntil time.Time `json:"waits_until,omitzero"`
 	maxAge     time.Duration
 	kind, team string
@@ -52,7 +52,11 @@ type Expired struct {
 // matches them, the oldest first: meetings with recordings, and meetings that wait for
 // one. A meeting without a known start never expires.
 func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired, error) {
-	return a.expiredAt(ctx, rules, a.now(), time.Time{})
+	k, _, err := a.readRules(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for old recordings: %w", err)
+	}
+	return a.expiredAt(ctx, rules, k.notices, a.now())
 }
 
 // ruleFor returns the number of the rule that deletes the recordings of a meeting of
@@ -65,9 +69,8 @@ func ruleFor(rules []RetentionRule, meetingType, team string, age time.Duration)
 	return i + 1
 }
 
-// expiredAt is Expired at a time, with rules that a person accepted at another; zero:
-// nobody did.
-func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, now, accepted time.Time) ([]Expired, error) {
+// expiredAt is Expired at a time.
+func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, n notices, now time.Time) ([]Expired, error) {
 	var expired []Expired
 	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var e Expired
@@ -91,7 +94,7 @@ func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, now, acc
 			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted'))
 		ORDER BY sort_at, recording_id`)
 	if err == nil {
-		err = a.setWaits(ctx, expired, rules, now, accepted)
+		err = a.setWaits(ctx, expired, rules, n, now)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for old recordings: %w", err)

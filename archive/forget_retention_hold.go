@@ -25,9 +25,8 @@ type knownRules struct {
 	ShownAt  time.Time       `json:"shown_at,omitzero"`
 	Waited   time.Duration   `json:"waited"` // since they were shown, see retentionNotice
 	Accepted bool            `json:"accepted,omitempty"`
-	// AcceptedAt is when a person last accepted the rules, see Archive.setWaits.
-	AcceptedAt time.Time       `json:"accepted_at,omitzero"`
-	Before     []RetentionRule `json:"before,omitempty"`
+	Before   []RetentionRule `json:"before,omitempty"`
+	notices
 }
 
 // RetentionHold is the state of the rules.
@@ -42,13 +41,21 @@ type RetentionHold struct {
 	// were earlier by that. 0: there is no doubt.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
 	// Moved are meetings that rules in force would delete from and that wait, since the
-	// service has changed their team or type.
+	// service has changed their team, type or start.
 	Moved        *MovedMeetings `json:"moved,omitempty"`
 	UnknownNames []UnknownName  `json:"unknown_names,omitempty"`
 }
 
 func (k *knownRules) isInForce() bool {
 	return k.Accepted || len(k.Rules) == 0 || k.Waited >= retentionNotice
+}
+
+// inForce returns the rules that delete.
+func (k *knownRules) inForce() []RetentionRule {
+	if k.isInForce() {
+		return k.Rules
+	}
+	return k.Before
 }
 
 // adopt makes rules the configured ones. Rules that delete no more than the last ones
@@ -58,11 +65,7 @@ func (k *knownRules) adopt(rules []RetentionRule) {
 		k.Rules = rules
 		return
 	}
-	before := k.Before
-	if k.isInForce() {
-		before = k.Rules
-	}
-	*k = knownRules{Rules: rules, Before: before}
+	*k = knownRules{Rules: rules, Before: k.inForce(), notices: k.notices}
 }
 
 // isNarrower reports whether rules delete nothing that the old rules would keep: they are
@@ -84,32 +87,46 @@ func isNarrower(old, rules []RetentionRule) bool {
 	return true
 }
 
+// readRules returns the known rules as they are stored, and as bytes, nil when there are
+// none.
+func (a *Archive) readRules(ctx context.Context) (k knownRules, stored []byte, err error) {
+	if stored, err = a.Mark(ctx, retentionKey); err == nil && stored != nil {
+		if err = json.Unmarshal(stored, &k); err != nil {
+			err = fmt.Errorf("read the state of the retention rules: %w", err)
+		}
+	}
+	return k, stored, err
+}
+
 // updateRules reads the known rules, applies change to them and stores the result. The
-// clock is the confirmed one.
-func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change func(*knownRules, time.Time)) (k knownRules, c confirmedClock, err error) {
+// clock is the confirmed one. head is the last change of the log.
+func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change func(k *knownRules, head int64)) (k knownRules, c confirmedClock, err error) {
 	a.retention.Lock()
 	defer a.retention.Unlock()
-	previous, err := a.Mark(ctx, retentionKey)
+	k, previous, err := a.readRules(ctx)
 	if err != nil || previous == nil && len(rules) == 0 {
 		return k, c, err
 	}
-	if previous != nil {
-		if err := json.Unmarshal(previous, &k); err != nil {
-			return k, c, fmt.Errorf("read the state of the retention rules: %w", err)
-		}
+	head, err := a.Head(ctx)
+	if err != nil {
+		return k, c, err
+	}
+	if previous == nil {
+		k.Noticed = head.Seq // the first rules wait anyway
+	} else {
 		if !bytes.Contains(previous, []byte(`"waited":`)) && !k.ShownAt.IsZero() { // of a version that trusted the clock
 			k.Waited = max(a.now().Sub(k.ShownAt), 0)
 		}
 	}
-	c, ran, err := a.readClock(ctx)
-	if err != nil {
+	if c, err = a.readClock(ctx); err != nil {
 		return k, c, err
 	}
 	if !k.ShownAt.IsZero() && !k.isInForce() {
-		k.Waited += ran
+		k.Waited += max(c.Ran-k.Ran, 0)
 	}
+	k.Ran = c.Ran
 	k.adopt(rules)
-	change(&k, a.now().UTC())
+	change(&k, head.Seq)
 	value, err := json.Marshal(k)
 	if err != nil || string(value) == string(previous) {
 		return k, c, err
@@ -122,22 +139,28 @@ func (a *Archive) AcceptRetention(ctx context.Context, rules []RetentionRule) er
 	if err := a.confirmClock(ctx); err != nil {
 		return err
 	}
-	_, _, err := a.updateRules(ctx, rules, func(k *knownRules, now time.Time) { k.Accepted, k.AcceptedAt = true, now })
+	_, _, err := a.updateRules(ctx, rules, func(k *knownRules, head int64) {
+		k.Accepted, k.notices = true, notices{Ran: k.Ran, Noticed: head}
+	})
 	return err
 }
 
 // ShowRetention returns the state of the rules, for status. New rules begin to delete
 // retentionNotice after ShowRetention first returned them.
 func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (RetentionHold, error) {
-	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules, now time.Time) {
+	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules, _ int64) {
 		if k.ShownAt.IsZero() {
-			k.ShownAt = now
+			k.ShownAt = a.now().UTC()
 		}
 	})
-	h := RetentionHold{Rules: len(rules), ClockAhead: clock.Ahead, Moved: a.MovedMeetings()}
+	h := RetentionHold{Rules: len(rules), ClockAhead: clock.Ahead}
+	if err == nil && a.moved.Load() == nil { // as without a daemon
+		_, err = a.findExpired(ctx, k, clock)
+	}
 	if err != nil {
 		return h, err
 	}
+	h.Moved = a.MovedMeetings()
 	if h.UnknownNames, err = a.UnknownNames(ctx, rules); err != nil || k.isInForce() {
 		return h, err
 	}
@@ -157,28 +180,33 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 // ages no meeting, see confirmedClock. Meetings that WaitsUntil holds are left, see
 // [Archive.MovedMeetings].
 func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
-	k, clock, err := a.updateRules(ctx, rules, func(*knownRules, time.Time) {})
+	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules, head int64) { k.look(head) })
 	if err != nil {
 		return false, err
 	}
 	waiting = !k.isInForce()
-	expired, err := a.expiredAt(ctx, rules, clock.At, k.AcceptedAt)
+	expired, err := a.findExpired(ctx, k, clock)
 	if err != nil {
 		return waiting, err
 	}
-	may := func(e Expired) bool { return e.WaitsUntil.IsZero() }
-	if !waiting {
-		a.moved.Store(countMoved(expired))
-		return false, a.deleteExpired(ctx, expired, may, done)
-	}
-	before, err := a.expiredAt(ctx, k.Before, clock.At, time.Time{})
-	if err != nil {
-		return true, err
-	}
-	a.moved.Store(countMoved(before))
 	due := map[int64]bool{}
-	for _, e := range before {
-		due[e.RecordingID] = may(e)
+	for _, e := range expired {
+		due[e.RecordingID] = e.WaitsUntil.IsZero()
 	}
-	return true, a.deleteExpired(ctx, expired, func(e Expired) bool { return may(e) && due[e.RecordingID] }, done)
+	if waiting {
+		if expired, err = a.expiredAt(ctx, rules, k.notices, clock.At); err != nil {
+			return waiting, err
+		}
+	}
+	return waiting, a.deleteExpired(ctx, expired, func(e Expired) bool { return e.WaitsUntil.IsZero() && due[e.RecordingID] }, done)
+}
+
+// findExpired returns the meetings from which the rules in force delete, and counts for
+// MovedMeetings those that wait.
+func (a *Archive) findExpired(ctx context.Context, k knownRules, clock confirmedClock) ([]Expired, error) {
+	expired, err := a.expiredAt(ctx, k.inForce(), k.notices, clock.At)
+	if err == nil {
+		a.moved.Store(countMoved(expired))
+	}
+	return expired, err
 }

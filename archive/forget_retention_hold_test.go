@@ -54,6 +54,8 @@ func TestNewRulesWait(t *testing.T) {
 			a, now := agedArchive(t)
 			for i, s := range story {
 				*now = now.Add(s.after)
+				_, err := a.ConfirmedTime(t.Context()) // as the inbox asks, a moment before
+				must(t, err)
 				if s.accept {
 					if err := a.AcceptRetention(t.Context(), s.rules); err != nil {
 						t.Fatal(err)

@@ -16,7 +16,7 @@ func showAs(t *testing.T, a *Archive, account, team, kind string, at time.Time) 
 	t.Helper()
 	o := observe(t, SourceList, at, fmt.Appendf(nil, `{"recording_id":1,"title":"T","meeting_type":%q,"recording_start_time":"2026-01-01T00:00:00Z",
 		"recorded_by":{"name":"A","email":"a@x.example","team":%q}}`, kind, team))
-	o.Account = account
+	o.Account, o.Order = account, a.NextOrder()
 	apply(t, a, o)
 }
 
@@ -26,8 +26,9 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	type step struct {
 		after      time.Duration
-		team, kind string // as shown now; no kind: it is not shown
-		account    string // "": that of observe
+		off, clock time.Duration // before it: no process ran, the clock was set
+		team, kind string        // as shown now; no kind: it is not shown
+		account    string        // "": that of observe
 		accept     bool
 		want       string
 		moved      int
@@ -47,18 +48,27 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 		"two accounts show different teams for good": {{team: "Trade", kind: "Call", account: "other", want: "[]", moved: 1},
 			{after: 5 * day, team: "Sales", kind: "Call", want: "[]"}, {after: 5 * day, team: "Trade", kind: "Call", account: "other", want: "[]"}},
 		"a team that comes and goes": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 5 * day, team: "", kind: "Call", want: "[]", moved: 1}, {after: 5 * day, team: "Trade", kind: "Call", want: "[1]"}},
+		"no process runs for a week": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {off: 8 * day, want: "[]", moved: 1}, {after: 6 * day, want: "[]", moved: 1}, {after: day, want: "[1]"}},
+		"a clock that was behind":    {{clock: -20 * day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {clock: 20 * day, want: "[]", moved: 1}, {after: 7 * day, want: "[1]"}},
+		"a clock that is ahead":      {{clock: 20 * day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {clock: -20 * day, want: "[]", moved: 1}, {after: 7 * day, want: "[1]"}},
 		"the letters' case":          {{team: "SALES", kind: "Call", want: "[]"}, {after: 9 * day, want: "[]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, now := agedArchive(t)
+			var running time.Duration
+			a.running = func() time.Duration { return running }
 			must(t, a.AcceptRetention(t.Context(), rules))
 			if _, err := a.DeleteExpired(t.Context(), rules, func(Expired) {}); err != nil { // 2
 				t.Fatal(err)
 			}
 			showAs(t, a, "main", "Sales", "Call", *now)
 			for i, s := range story {
-				*now = now.Add(s.after + time.Minute)
+				running += s.after + time.Minute
+				*now = now.Add(s.after + time.Minute + s.off + s.clock)
+				if s.off > 0 {
+					a.clockRead, running = -1, 0
+				}
 				if s.kind != "" {
 					showAs(t, a, cmp.Or(s.account, "main"), s.team, s.kind, *now)
 				}
@@ -66,7 +76,6 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 					must(t, a.AcceptRetention(t.Context(), rules))
 				}
 				a.NoteServiceTime(*now)
-				a.clockRead = -1
 				ids := []int64{}
 				_, err := a.DeleteExpired(t.Context(), rules, func(e Expired) { ids = append(ids, e.RecordingID) })
 				if got := fmt.Sprint(ids); err != nil || got != s.want {
@@ -95,6 +104,41 @@ func TestAnEmptyTeamIsNoMove(t *testing.T) {
 	}
 	if _, err := a.DeleteExpired(t.Context(), rules, func(Expired) {}); err != nil || a.MovedMeetings() != nil {
 		t.Errorf("%+v waits, %v", a.MovedMeetings(), err)
+	}
+}
+
+// TestAMeetingOfAnotherDateWaits has a rule without names, and meetings 3 and 4, which the
+// service shows twenty years too old. A version of 4 cannot be read. Another process, which has
+// not applied the rules, knows of both.
+func TestAMeetingOfAnotherDateWaits(t *testing.T) {
+	a, now := agedArchive(t)
+	rules := []RetentionRule{{MediaAfter: 100 * day}}
+	must(t, a.AcceptRetention(t.Context(), rules))
+	var deleted []int64
+	run := func() {
+		t.Helper()
+		_, err := a.DeleteExpired(t.Context(), rules, func(e Expired) { deleted = append(deleted, e.RecordingID) })
+		must(t, err)
+	}
+	run()
+	for id := int64(3); id < 5; id++ {
+		o := observe(t, SourceList, *now, fmt.Appendf(nil, `{"recording_id":%d,"recording_start_time":"2006-05-30T00:00:00Z"}`, id))
+		o.Order = a.NextOrder()
+		apply(t, a, o)
+	}
+	_, err := a.db.W.Exec(`UPDATE bodies SET encoding = 1, body = x'00' WHERE revision_id = (SELECT min(id) FROM revisions WHERE recording_id = 4 AND part = 'meeting')`)
+	must(t, err)
+	run()
+	a.moved.Store(nil)
+	h, err := a.ShowRetention(t.Context(), rules)
+	if err != nil || h.Moved == nil || h.Moved.Meetings != 2 || h.Moved.From.Before(now.Add(movedNotice)) {
+		t.Errorf("status shows %+v, %v", h.Moved, err)
+	}
+	*now = now.Add(movedNotice)
+	a.NoteServiceTime(*now)
+	run()
+	if diff := gocmp.Diff([]int64{1, 2, 5, 3, 4}, deleted); diff != "" {
+		t.Error(diff)
 	}
 }
 

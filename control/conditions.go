@@ -56,7 +56,7 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 		add("damage", "the archive is damaged", "%s found. minutebook verify lists the damage, and verify --repair repairs it.", phrase.Count(n, "damage was", "damages were"))
 	}
 	if m := s.Moved; m != nil {
-		add("retention", "recordings are deleted soon", "The service has changed the team or type of %s, so that a retention rule deletes their recordings from %s on: see minutebook retention --dry-run.",
+		add("retention", "recordings are deleted soon", "The service has changed the team, type or start of %s, so that a retention rule deletes their recordings from %s on: see minutebook retention --dry-run.",
 			phrase.Meetings(m.Meetings), m.From.UTC().Format(time.DateTime))
 	}
 	if n := s.Inbox.Quarantined; n > 0 {

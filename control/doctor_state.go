@@ -31,7 +31,7 @@ func (e *examination) examineImports(s *StatusResult) {
 func (e *examination) examineRetention(s *StatusResult) {
 	if m := s.Moved; m != nil {
 		e.add("retention", SeverityWarning, "see `minutebook retention --dry-run`, and write the new name into [retention] where the recordings shall stay",
-			"the service has changed the team or type of %s, so that a rule deletes their recordings from %s on", phrase.Meetings(m.Meetings), m.From.UTC().Format(time.DateTime))
+			"the service has changed the team, type or start of %s, so that a rule deletes their recordings from %s on", phrase.Meetings(m.Meetings), m.From.UTC().Format(time.DateTime))
 	}
 	if s.Retention == nil {
 		return

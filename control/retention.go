@@ -29,8 +29,8 @@ type RetentionResult struct {
 	// Waiting is true while the rules are new or wider than the rules before them.
 	// Until then they delete only recordings that those rules delete too.
 	Waiting bool `json:"waiting,omitempty"`
-	// Moved are meetings that are left to wait, since the service has changed their team or
-	// type.
+	// Moved are meetings that are left to wait, since the service has changed their team, type
+	// or start.
 	Moved        *archive.MovedMeetings `json:"moved,omitempty"`
 	UnknownNames []archive.UnknownName  `json:"unknown_names,omitempty"`
 }

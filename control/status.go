@@ -34,7 +34,7 @@ type StatusResult struct {
 	// Service is the state of the service; absent where none runs.
 	Service *service.State `json:"service,omitempty"`
 	// Moved are the meetings that a retention rule deletes from soon, since the service has
-	// changed their team or type.
+	// changed their team, type or start.
 	Moved *archive.MovedMeetings `json:"-"`
 	// Retention is the state of the rules; absent where there are none.
 	Retention *archive.RetentionHold `json:"retention,omitempty"`
@@ -82,6 +82,9 @@ func (h Deps) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, er
 	}
 	if s.Retention, err = h.retentionHold(ctx); err != nil {
 		return nil, fmt.Errorf("look at the retention rules: %w", err)
+	}
+	if s.Retention != nil {
+		s.Moved = s.Retention.Moved // known without a daemon too
 	}
 	coverage, err := h.Archive.Coverage(ctx)
 	if err != nil {

@@ -26,10 +26,10 @@ func (m *Main) retentionCmd() *cobra.Command {
 			"`minutebook status` has first shown them; --apply does not wait. --dry-run shows\n" +
 			"what the rules of the configuration given would delete, also beside a daemon\n" +
 			"that runs with others.\n\n" +
-			"When the service changes the team or type of a meeting, so that other rules fit\n" +
-			"it, recordings that the rules kept before wait for a week, or for --apply; status\n" +
-			"and doctor count these meetings. They also tell of a rule whose team or type\n" +
-			"nothing has.",
+			"When the service changes the team, type or start of a meeting, so that the rules\n" +
+			"no longer keep its recordings, these wait for a week in which the daemon runs, or\n" +
+			"for --apply; status and doctor count these meetings. They also tell of a rule whose\n" +
+			"team or type nothing has.",
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := m.configFile()
@@ -81,9 +81,9 @@ func (m *Main) printRetention(q control.RetentionRequest, r control.RetentionRes
 	return nil
 }
 
-// describeMoved says which meetings wait, since the service has changed their team or type.
+// describeMoved says which meetings wait, since the service has changed their team, type or start.
 func describeMoved(m *archive.MovedMeetings) string {
-	return fmt.Sprintf("the service has changed the team or type of %s, so that a rule deletes their recordings (%d, %s): the first of them from %s on (see retention --dry-run)",
+	return fmt.Sprintf("the service has changed the team, type or start of %s, so that a rule deletes their recordings (%d, %s): the first of them from %s on (see retention --dry-run)",
 		phrase.Meetings(m.Meetings), m.Recordings, humanize.Bytes(uint64(m.Bytes)), m.From.Local().Format(time.DateTime))
 }
 
@@ -95,7 +95,7 @@ func (m *Main) printExpired(raw json.RawMessage) error {
 	}
 	waits := ""
 	if !e.WaitsUntil.IsZero() {
-		waits = "\tits team or type was changed at the service: not before " + e.WaitsUntil.Local().Format(time.DateTime)
+		waits = "\tits team, type or start was changed at the service: not before " + e.WaitsUntil.Local().Format(time.DateTime)
 	}
 	_, err := fmt.Fprintf(m.Stdout, "%d\t%s\t%d bytes\trule %d\t%s%s\n", e.RecordingID, e.Start.Format(time.DateOnly), e.Bytes, e.Rule, e.Title, waits)
 	return err
@@ -133,7 +133,7 @@ func (d *daemon) runRetention(ctx context.Context) error {
 			moved = 0
 		} else if m.Meetings != moved {
 			moved = m.Meetings
-			d.log.Warn().Int("meetings", moved).Time("due", m.From).Msg("the service has changed the team or type of meetings, and a retention rule deletes their recordings soon: see retention --dry-run")
+			d.log.Warn().Int("meetings", moved).Time("due", m.From).Msg("the service has changed the team, type or start of meetings, and a retention rule deletes their recordings soon: see retention --dry-run")
 		}
 		d.look()
 		var again <-chan time.Time // nil: only other rules
