@@ -173,10 +173,14 @@ func (w *world) renameUser(g *rand.Rand) {
 // some days.
 func (w *world) changeTeam(g *rand.Rand) {
 	i := g.IntN(len(w.org.teams))
-	former := w.org.teams[i]
 	w.keys++
 	name := fmt.Sprintf("Team %d", w.keys)
-	dissolved := g.IntN(2) == 0
+	w.renameTeam(g, i, name, g.IntN(2) == 0)
+}
+
+// renameTeam gives a team another name, or has another in the place of one that is dissolved.
+func (w *world) renameTeam(g *rand.Rand, i int, name string, dissolved bool) {
+	former := w.org.teams[i]
 	w.org.teams[i] = name
 	for _, p := range w.org.people {
 		switch {

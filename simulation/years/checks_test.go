@@ -214,6 +214,9 @@ func (w *world) checkWhole(s stage) {
 	w.checkFiles()
 	w.checkFollower()
 	w.checkMemory()
+	if s == whole {
+		w.checkExpired()
+	}
 	if s >= settled {
 		w.checkViewers()
 		w.checkRelay()
@@ -312,7 +315,7 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 			w.fail("meeting %d: its %s is %.500s, at the service %.500s", m.id, member, got, want)
 		}
 	}
-	if s >= settled && w.config.downloads && m.media != "none" && w.keepMedia() == 0 && !w.oracle.lapsed[m.id] && !w.oracle.attached[m.id] {
+	if s >= settled && w.config.downloads && m.media != "none" && w.config.keeps.media == 0 && !w.oracle.lapsed[m.id] && !w.oracle.attached[m.id] {
 		d, err := ar.DownloadOf(ctx, m.id)
 		w.fail("meeting %d: its recording is not here: %+v, %v", m.id, d, err)
 	}

@@ -34,7 +34,7 @@ func (h *house) deps() control.Deps {
 		Index:     func(context.Context) (*search.Index, error) { return nil, nil }, // to have it erase meetings
 		Service:   h.openIdle,
 		Web:       config.Web{Access: config.AccessPeople, PublicURL: "https://minutes.test"},
-		Retention: w.retentionRules(), Proof: control.Proof{From: w.backupDir()},
+		Retention: w.rules(), Proof: control.Proof{From: w.backupDir()},
 		Webhooks: control.Webhooks{Archive: h.archive, Now: w.now}}
 }
 

@@ -44,8 +44,8 @@ type settings struct {
 	secrets   map[string]string // webhook secrets by account
 	schedule  syncer.Schedule
 	downloads bool
-	keepMedia time.Duration // retention of recordings; 0: for good
-	relays    bool          // the archive serves the service's interface, and webhooks
+	keeps     keeping
+	relays    bool // the archive serves the service's interface, and webhooks
 }
 
 // house is one start of the program: archive, receiver and sync, as the daemon wires
@@ -135,7 +135,7 @@ func (w *world) start(dir string) *house {
 // runRetention deletes old recordings, as the daemon does.
 func (h *house) runRetention(ctx context.Context) {
 	for {
-		if rules := h.w.retentionRules(); len(rules) > 0 {
+		if rules := h.w.rules(); len(rules) > 0 {
 			_, err := h.archive.ShowRetention(ctx, rules)
 			if err == nil {
 				_, err = command[control.RetentionResult](ctx, h, "retention", control.RetentionRequest{}, h.noteExpired)

@@ -157,8 +157,7 @@ func (w *world) configure(g *rand.Rand) {
 		w.config.secrets[a.name] = w.newSecret(a.name)
 		w.journal.note("account %s has another webhook secret", a.name)
 	default:
-		w.config.keepMedia = []time.Duration{0, 60 * 24 * time.Hour, 200 * 24 * time.Hour}[g.IntN(3)]
-		w.journal.note("recordings are kept for %s", w.config.keepMedia)
+		w.setRules(keeping{media: []time.Duration{0, 60 * 24 * time.Hour, 200 * 24 * time.Hour}[g.IntN(3)]})
 	}
 	w.reconfigured()
 }
@@ -231,6 +230,7 @@ func (w *world) restore(g *rand.Rand) {
 	w.restores++
 	w.dataDir = dir
 	w.oracle.goBack(b.memory)
+	w.config.keeps.since = time.Time{} // it may know these rules from before
 	w.disturbRelay()
 	w.restoreHooks(b.at)
 	w.start(dir)

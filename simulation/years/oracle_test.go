@@ -32,7 +32,9 @@ type oracle struct {
 	attached map[int64]bool // meetings whose recording was here
 	lapsed   map[int64]bool // meetings whose recording a retention rule deleted
 	raw      map[string]string
-	moved    map[string]bool      // addresses whose account was configured otherwise
+	moved    map[string]bool // addresses whose account was configured otherwise
+	teams    map[int64]teamsShown
+	before   keeping              // the rules that were in force before the configured ones
 	notes    map[int]personalNote // by their numbers
 	noted    int                  // the newest number
 }
@@ -49,7 +51,7 @@ const grace = 20 * time.Minute
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]string{}, hidden: map[int64]bool{},
-		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}, notes: map[int]personalNote{}}
+		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
 }
 
 // canonical returns a digest of a JSON value that spelling does not change.
@@ -80,6 +82,7 @@ func (o *oracle) show(who, credential string, instance int, sent time.Time, m ob
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.showTeam(id, m["recorded_by"])
 	if _, ok := m["title"]; ok {
 		if o.listed[id] == nil {
 			o.listed[id] = map[string]string{}
@@ -130,6 +133,7 @@ func (o *oracle) acknowledge(d *delivery, _ int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.acked[d.account+" "+d.id] = d.about
+	o.sendTeam(d.about, d.body)
 }
 
 // dropped notes a list that left a meeting out.
@@ -160,47 +164,6 @@ func (o *oracle) hideAll() {
 	for id := range o.listed {
 		o.hidden[id] = true
 	}
-}
-
-func (o *oracle) expired(id int64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lapsed[id] = true
-	if m := o.w.org.meeting(id); m != nil && !o.w.isExpired(m) {
-		o.w.report("retention deletes the recording of %d, which is of %s, with a rule of %s", id, stamp(m.created), o.w.keepMedia())
-	}
-}
-
-// isExpired reports whether the rule may delete a meeting's recording.
-func (w *world) isExpired(m *meeting) bool {
-	keep := w.keepMedia()
-	return keep > 0 && !w.believedTime().Before(m.created.Add(-30*time.Minute).Add(keep))
-}
-
-// mayExpire notes that a rule may have deleted recordings without a word: the commits after
-// the deletion failed.
-func (o *oracle) mayExpire() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, m := range o.w.org.meetings {
-		if o.w.isExpired(m) {
-			o.lapsed[m.id] = true
-		}
-	}
-}
-
-// believedTime is the latest time by which rules may delete: the clock's, where it is ahead
-// by no more than an hour, or was ahead for a day and the service never said the time, since
-// it sends no Date or no account works, and the true time otherwise.
-func (w *world) believedTime() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	ahead := time.Duration(w.skew.Load())
-	isUnknown := w.traits.lacksDate || !slices.ContainsFunc(w.org.people, w.isRead)
-	if ahead > 0 && (ahead <= time.Hour || isUnknown && time.Since(w.skewedAt) >= 24*time.Hour) {
-		return time.Now().Add(ahead)
-	}
-	return time.Now()
 }
 
 // forget drops the content that was due of a forgotten meeting.

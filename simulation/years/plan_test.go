@@ -57,6 +57,7 @@ func acts() []act {
 		{"change team", 3, true, (*world).changeTeam},
 		{"note", 20, true, (*world).writeNote},
 		{"read now", 6, true, (*world).syncNow},
+		{"rules", 6, true, (*world).changeRules},
 		{"prove", 3, true, (*world).prove},
 	}
 }
@@ -231,7 +232,7 @@ func (w *world) drawSettings() settings {
 		s.schedule.Walk, s.schedule.Refresh, s.schedule.Directory = "0 2 */3 * *", "0 3 */3 * *", "30 0 */3 * *"
 	}
 	if r.IntN(4) == 0 {
-		s.keepMedia = time.Duration(30+r.IntN(100)) * 24 * time.Hour
+		s.keeps.media = time.Duration(30+r.IntN(100)) * 24 * time.Hour
 	}
 	for _, p := range w.org.people[:max(1, r.IntN(len(w.org.people)))] {
 		if !p.isActive() {

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-
-	"minutebook/archive"
 )
 
 // firstDay is the day on which every world begins.
@@ -207,15 +205,6 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 func (w *world) newDir() string {
 	w.dirs++
 	return filepath.Join(w.dir, fmt.Sprintf("data%d", w.dirs))
-}
-
-func (w *world) keepMedia() time.Duration { return w.config.keepMedia }
-
-func (w *world) retentionRules() []archive.RetentionRule {
-	if w.config.keepMedia == 0 {
-		return nil
-	}
-	return []archive.RetentionRule{{MediaAfter: w.config.keepMedia}}
 }
 
 // present returns the rates of the faults of this moment.

@@ -1,0 +1,202 @@
+package years
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+)
+
+// keeping says how long recordings are kept.
+type keeping struct {
+	media time.Duration // 0: for good
+	team  string        // whose recordings are kept for good, whatever media says; "": no team's
+	since time.Time     // configured since then; zero: for long
+}
+
+func (k keeping) String() string {
+	return fmt.Sprintf("%s, for good of the team %q", k.media, k.team)
+}
+
+// noticeOfRules is how long new rules wait, and noticeOfMoves the recordings of a meeting that
+// the service moves to another team.
+const (
+	noticeOfRules = 24 * time.Hour
+	noticeOfMoves = 7 * 24 * time.Hour
+)
+
+// rules are the rules of the configuration.
+func (w *world) rules() []archive.RetentionRule {
+	k := w.config.keeps
+	switch {
+	case k.media == 0:
+		return nil
+	case k.team != "":
+		return []archive.RetentionRule{{Teams: []string{k.team}}, {MediaAfter: k.media}}
+	}
+	return []archive.RetentionRule{{MediaAfter: k.media}}
+}
+
+// setRules changes the rules. The ones that were configured for long enough stay in force
+// until the new ones are.
+func (w *world) setRules(k keeping) {
+	o := w.oracle
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Since(w.config.keeps.since) >= noticeOfRules {
+		o.before = w.config.keeps
+	}
+	k.since = time.Now()
+	w.config.keeps = k
+	w.journal.note("recordings are kept for %s", k)
+}
+
+// changeRules changes the rules. Of a team that they name the name changes some days later, and
+// perhaps back.
+func (w *world) changeRules(g *rand.Rand) {
+	k := keeping{media: time.Duration(10+g.IntN(200)) * 24 * time.Hour}
+	if i := g.IntN(3); i < 2 {
+		k.team = w.org.teams[i]
+		wait := time.Duration(24+g.IntN(300)) * time.Hour
+		for _, name := range []string{k.team + " 2", k.team}[:1+g.IntN(2)] {
+			w.later(wait, "the team's name", func() { w.renameTeam(g, i, name, false) })
+			wait += time.Duration(g.IntN(400)) * time.Hour
+		}
+	}
+	w.setRules(k)
+	w.reconfigured()
+}
+
+// teamsShown are the teams with which the service showed a meeting.
+type teamsShown struct {
+	raw     string // the newest
+	current string
+	changes []teamChange
+	sent    teamChange // the newest webhook with another team than the current
+}
+
+// teamChange is that a meeting was shown with another team than before.
+type teamChange struct {
+	former, team string
+	at           time.Time
+}
+
+func (c teamChange) String() string {
+	return fmt.Sprintf("%s to %s at %s", c.former, c.team, stamp(c.at))
+}
+
+// showTeam notes who recorded a meeting, as it is shown now. No team, which some accounts are
+// shown, changes nothing.
+func (o *oracle) showTeam(id int64, recorder []byte) {
+	s := o.teams[id]
+	if string(recorder) == s.raw || recorder == nil {
+		return
+	}
+	team := readTeam(recorder)
+	if team == "" {
+		return
+	}
+	if s.current != "" && s.current != team {
+		c := teamChange{s.current, team, time.Now()}
+		if s.sent.team == team {
+			c.at = s.sent.at
+		}
+		s.changes = append(s.changes, c)
+	}
+	s.raw, s.current = string(recorder), team
+	o.teams[id] = s
+}
+
+// sendTeam notes the team in an acknowledged webhook, which may be older than the newest list.
+func (o *oracle) sendTeam(id int64, body []byte) {
+	var m struct {
+		Recorder json.RawMessage `json:"recorded_by"`
+	}
+	s := o.teams[id]
+	if json.Unmarshal(body, &m) == nil && readTeam(m.Recorder) != s.current {
+		s.sent = teamChange{s.current, readTeam(m.Recorder), time.Now()}
+		o.teams[id] = s
+	}
+}
+
+// readTeam returns the team of a recorder; "": none.
+func readTeam(recorder []byte) string {
+	var r struct{ Team string }
+	_ = json.Unmarshal(recorder, &r) // one that cannot be read has none
+	return r.Team
+}
+
+// isKept reports whether the recordings of a meeting are kept for good for its team.
+func (o *oracle) isKept(id int64, k keeping) bool {
+	return k.team != "" && strings.EqualFold(o.teams[id].current, k.team)
+}
+
+// deletes reports whether rules delete a meeting's recording.
+func (o *oracle) deletes(k keeping, m *meeting) bool {
+	return k.media > 0 && !o.isKept(m.id, k) && !o.w.believedTime().Before(m.created.Add(-30*time.Minute).Add(k.media))
+}
+
+// expired notes that the program deleted a meeting's recording by a rule, and judges that.
+func (o *oracle) expired(id int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lapsed[id] = true
+	m, k := o.w.org.meeting(id), o.w.config.keeps
+	switch {
+	case m == nil:
+	case !o.deletes(k, m):
+		o.w.report("retention deletes the recording of %d, which is of %s and the team %q, with the rules %s", id, stamp(m.created), o.teams[id].current, k)
+	case time.Since(k.since) < noticeOfRules && !o.deletes(o.before, m):
+		o.w.report("retention deletes the recording of %d without notice, with the rules %s, %s before", id, k, o.before)
+	case slices.ContainsFunc(o.teams[id].changes, func(c teamChange) bool {
+		return strings.EqualFold(c.former, k.team) && time.Since(c.at) < noticeOfMoves-grace
+	}):
+		o.w.report("retention deletes the recording of %d without notice, since its team has changed: %v, with the rules %s", id, o.teams[id].changes, k)
+	}
+}
+
+// isExpired reports whether the rule may delete a meeting's recording.
+func (w *world) isExpired(m *meeting) bool { return w.oracle.deletes(w.config.keeps, m) }
+
+// checkExpired looks for recordings that the rules should have deleted, a month after the last
+// change.
+func (w *world) checkExpired() {
+	const month = 30 * 24 * time.Hour
+	for _, m := range w.org.meetings {
+		list, err := w.house.archive.MediaOf(w.house.life, m.id)
+		k := w.config.keeps
+		if k.media += month; err == nil && len(list) > 0 && w.config.keeps.media > 0 && time.Since(k.since) > month && w.oracle.deletes(k, m) {
+			w.fail("the recording of %d, which is of %s and the team %q, is here, with the rules %s", m.id, stamp(m.created), w.oracle.teams[m.id].current, w.config.keeps)
+		}
+	}
+}
+
+// mayExpire notes that a rule may have deleted recordings without a word: the commits after
+// the deletion failed.
+func (o *oracle) mayExpire() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, m := range o.w.org.meetings {
+		if o.w.isExpired(m) {
+			o.lapsed[m.id] = true
+		}
+	}
+}
+
+// believedTime is the latest time by which rules may delete: the clock's, where it is ahead
+// by no more than an hour, or was ahead for a day and the service never said the time, since
+// it sends no Date or no account works, and the true time otherwise.
+func (w *world) believedTime() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ahead := time.Duration(w.skew.Load())
+	isUnknown := w.traits.lacksDate || !slices.ContainsFunc(w.org.people, w.isRead)
+	if ahead > 0 && (ahead <= time.Hour || isUnknown && time.Since(w.skewedAt) >= 24*time.Hour) {
+		return time.Now().Add(ahead)
+	}
+	return time.Now()
+}
