@@ -105,6 +105,12 @@ func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, n notice
 // expiredBlob begins the marks of files without a row that are still to be deleted.
 const expiredBlob = "retention/"
 
+// deleteExpiredMedia deletes the rows of the recordings whose marks a meeting ?1 has left. It
+// looks at no others, since it runs for each meeting.
+const deleteExpiredMedia = `DELETE FROM media WHERE sha256 IN
+	(SELECT substr(key, length('` + expiredBlob + `') + 1) FROM marks WHERE key GLOB '` + expiredBlob + `*' AND ?1)
+	AND NOT EXISTS (SELECT 1 FROM attachments x WHERE x.sha256 = media.sha256)`
+
 // deleteExpired deletes the recordings of the meetings of expired that may accepts, and
 // calls done after each meeting. A recording stays while another
 // meeting has it. A deleted recording is not downloaded again. Each meeting leaves a
@@ -146,13 +152,11 @@ func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
 			`DELETE FROM attachments WHERE recording_id = ?1`,
 			`INSERT INTO downloads (recording_id, state, due_at, reason) VALUES (?1, 'deleted', 0, 'a retention rule')
 				ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, reason = excluded.reason`,
+			deleteExpiredMedia,
 		} {
 			if _, err := t.Exec(step, e.RecordingID); err != nil {
 				return err
 			}
-		}
-		if _, err := t.Exec(`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`); err != nil {
-			return err
 		}
 		if _, err := t.Exec(`UPDATE failures SET resolved_at = ?, next_try_at = NULL
 			WHERE recording_id = ? AND class = 'download' AND resolved_at IS NULL`, now.UnixMilli(), e.RecordingID); err != nil {

@@ -33,7 +33,7 @@ type knownRules struct {
 type RetentionHold struct {
 	Rules      int       `json:"rules"`
 	Waiting    bool      `json:"waiting"`       // new or wider rules wait for From or for consent
-	From       time.Time `json:"from,omitzero"` // the time at which they begin to delete
+	From       time.Time `json:"from,omitzero"` // the time at which they begin to delete; zero until a person was shown them
 	Meetings   int       `json:"meetings"`      // from which the waiting rules would delete
 	Recordings int       `json:"recordings"`
 	Bytes      int64     `json:"bytes"`
@@ -145,11 +145,20 @@ func (a *Archive) AcceptRetention(ctx context.Context, rules []RetentionRule) er
 	return err
 }
 
-// ShowRetention returns the state of the rules, for status. New rules begin to delete
+// ShowRetention returns the state of the rules, for a person. New rules begin to delete
 // retentionNotice after ShowRetention first returned them.
 func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (RetentionHold, error) {
+	return a.readHold(ctx, rules, true)
+}
+
+// LookAtRetention returns the state of the rules where perhaps no person sees it.
+func (a *Archive) LookAtRetention(ctx context.Context, rules []RetentionRule) (RetentionHold, error) {
+	return a.readHold(ctx, rules, false)
+}
+
+func (a *Archive) readHold(ctx context.Context, rules []RetentionRule, shown bool) (RetentionHold, error) {
 	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules, _ int64) {
-		if k.ShownAt.IsZero() {
+		if shown && k.ShownAt.IsZero() {
 			k.ShownAt = a.now().UTC()
 		}
 	})
@@ -164,7 +173,10 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 	if h.UnknownNames, err = a.UnknownNames(ctx, rules); err != nil || k.isInForce() {
 		return h, err
 	}
-	h.Waiting, h.From = true, a.now().Add(retentionNotice-k.Waited)
+	h.Waiting = true
+	if !k.ShownAt.IsZero() {
+		h.From = a.now().Add(retentionNotice - k.Waited).Truncate(time.Minute)
+	}
 	expired, err := a.Expired(ctx, rules)
 	for _, e := range expired {
 		h.Meetings++

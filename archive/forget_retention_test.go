@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"minutebook/archive/media"
+	"minutebook/internal/sqlite"
 )
 
 // agedArchive returns an archive of four meetings with recordings: 1 and 2 are of a
@@ -82,6 +84,16 @@ func TestRetainDeletesWhatRulesSay(t *testing.T) {
 	if n, err := a.WantDownloads(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d recordings would be fetched again, %v", n, err)
 	}
+	err = sqlite.Each(t.Context(), a.db.R, func(rows *sql.Rows) error {
+		var ignored int
+		var detail string
+		err := rows.Scan(&ignored, &ignored, &ignored, &detail)
+		if strings.HasPrefix(detail, "SCAN") {
+			t.Errorf("each meeting reads a whole table: %s", detail)
+		}
+		return err
+	}, `EXPLAIN QUERY PLAN `+deleteExpiredMedia, 1)
+	must(t, err)
 	if repeated := deleteExpired(t, a, rules...); repeated != nil {
 		t.Errorf("a second run deleted of %v", repeated)
 	}

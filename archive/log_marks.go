@@ -33,7 +33,7 @@ func (a *Archive) Mark(ctx context.Context, key string) ([]byte, error) {
 // Marks returns all marks whose key begins with prefix.
 func (a *Archive) Marks(ctx context.Context, prefix string) (map[string][]byte, error) {
 	marks, err := sqlite.Map[string, []byte](ctx, a.db.R, `SELECT key, value FROM marks
-		WHERE key >= ?1 AND substr(key, 1, length(?1)) = ?1 ORDER BY key`, prefix)
+		WHERE key BETWEEN ?1 AND ?1 || char(0x10ffff) ORDER BY key`, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("read marks %s: %w", prefix, err)
 	}

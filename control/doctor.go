@@ -89,7 +89,7 @@ func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResu
 
 // examineState looks at the archive, the index and the sync.
 func (e *examination) examineState(ctx context.Context) {
-	s, err := e.h.status(ctx, struct{}{}, nil)
+	s, err := e.h.status(ctx, StatusRequest{}, nil)
 	if err != nil {
 		e.add("archive", SeverityError, "see what is damaged with `minutebook verify`", "it cannot be read: %v", err)
 		return

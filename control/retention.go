@@ -89,12 +89,17 @@ func sameRules(a, b []archive.RetentionRule) bool {
 	})
 }
 
-// retentionHold returns the state of the rules, or nil where there are none.
-func (h Deps) retentionHold(ctx context.Context) (*archive.RetentionHold, error) {
+// retentionHold returns the state of the rules, or nil where there are none. shown: to a
+// person.
+func (h Deps) retentionHold(ctx context.Context, shown bool) (*archive.RetentionHold, error) {
 	if h.Configuration.Path == "" && len(h.Retention) == 0 {
 		return nil, nil
 	}
-	hold, err := h.Archive.ShowRetention(ctx, h.Retention)
+	read := h.Archive.LookAtRetention
+	if shown {
+		read = h.Archive.ShowRetention
+	}
+	hold, err := read(ctx, h.Retention)
 	if err != nil || hold.Rules == 0 {
 		return nil, err
 	}

@@ -73,14 +73,19 @@ type Disk struct {
 	FullAt time.Time `json:"full_at,omitzero"`
 }
 
-// status counts the kept meetings and the open work. It never calls the service. It
-// shows the retention rules, which new rules wait for.
-func (h Deps) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, error) {
+// StatusRequest asks for the state of everything.
+type StatusRequest struct {
+	// Shown says that a person reads the answer, for which new retention rules wait.
+	Shown bool `json:"shown,omitempty"`
+}
+
+// status counts the kept meetings and the open work. It never calls the service.
+func (h Deps) status(ctx context.Context, q StatusRequest, _ Emit) (*StatusResult, error) {
 	s, err := h.Observe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s.Retention, err = h.retentionHold(ctx); err != nil {
+	if s.Retention, err = h.retentionHold(ctx, q.Shown); err != nil {
 		return nil, fmt.Errorf("look at the retention rules: %w", err)
 	}
 	if s.Retention != nil {

@@ -35,7 +35,7 @@ func identify(r *http.Request) (web.Visitor, error) {
 }
 
 // sampleStatus is a daemon's state in which each account has failed.
-func sampleStatus(context.Context) (any, error) {
+func sampleStatus(context.Context, bool) (any, error) {
 	status := syncer.Status{Problems: []string{"secretproblem"}}
 	for _, name := range accounts {
 		status.Accounts = append(status.Accounts, syncer.AccountStatus{Name: name, Suspended: "secret" + name})

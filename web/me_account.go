@@ -40,7 +40,7 @@ func (s *server) newOwnAccount(ctx context.Context) (o ownAccount, err error) {
 	if o.Account, err = s.ownAccountOf(ctx, v.Person.ID); err != nil || o.Account == nil {
 		return o, err
 	}
-	state, err := s.visibleState(ctx)
+	state, err := s.visibleState(ctx, false)
 	if err != nil || state == nil {
 		return o, err
 	}

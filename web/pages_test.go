@@ -242,8 +242,16 @@ func TestStatusTellsOfWaitingRulesAndOfRuns(t *testing.T) {
 		syncer.Status
 		Retention archive.RetentionHold `json:"retention"`
 	}{status, hold}
+	for address, person := range map[string]string{"/status": "ana@acme.example", "/api/v1/status": ""} {
+		if resp, _ := s.get(address, "Test-Person", person); resp.StatusCode != 200 || s.shown.Load() {
+			t.Errorf("%s: %s; new rules were shown, to %q", address, resp.Status, person)
+		}
+	}
 	s.shows(200, "/status", "At 1 Jul 2026, 12:00 they begin to delete: 1 recording of 17 meetings, 2.4 MB.",
 		"<td>not yet</td><td>running now</td>", "1 try since ", "; it is being tried now")
+	if !s.shown.Load() {
+		t.Error("the page does not show new rules")
+	}
 	s.status = struct {
 		Retention archive.RetentionHold `json:"retention"`
 	}{archive.RetentionHold{Rules: 1}}

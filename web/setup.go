@@ -78,7 +78,7 @@ func (s *server) renderSetup(w http.ResponseWriter, r *http.Request, status int,
 		return err
 	}
 	p.Found = counts.Meetings
-	state, err := s.visibleState(ctx)
+	state, err := s.visibleState(ctx, false)
 	if err != nil {
 		return err
 	}

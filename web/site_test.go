@@ -38,7 +38,8 @@ type site struct {
 	notes   *notes.DB
 	ids     []int64 // of the sample's meetings, in its order
 	now     atomic.Pointer[time.Time]
-	status  any // the daemon's answer
+	status  any         // the daemon's answer
+	shown   atomic.Bool // the daemon was told that a person sees all of it
 }
 
 // at is when the tests' readers look at the page.
@@ -170,7 +171,7 @@ func openSiteWith(t testing.TB, o archive.Options, meetings ...json.RawMessage) 
 func (s *site) options() Options {
 	return Options{Archive: s.archive, Index: s.index, Notes: s.notes, Logger: zerolog.New(zerolog.NewTestWriter(s.t)),
 		Now: func() time.Time { return *s.now.Load() }, Location: time.UTC, Fetch: s.archive.RetryDownload, Hosts: []string{"notes.example"}, Identify: identifyTest,
-		Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"}
+		Status: func(_ context.Context, shown bool) (any, error) { s.shown.Store(shown); return s.status, nil }, Version: "test"}
 }
 
 // identifyTest takes the visitor from the request's own headers: Test-Person names the

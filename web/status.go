@@ -92,7 +92,7 @@ var queueNames = []struct {
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	p := statusPage{frame: s.newFrame(r, "status", "Status"), Progress: s.Index.Progress(), Admin: visitorOf(ctx).Admin}
-	state, err := s.visibleState(ctx)
+	state, err := s.visibleState(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *server) readStatus(ctx context.Context) (out statusJSON, err error) {
 	out = statusJSON{Meetings: c.Meetings, WithTranscript: c.WithTranscript, WithSummary: c.WithSummary, WithRecording: c.WithRecording,
 		Gone: c.Gone, NotWatched: c.NotWatched, Rebuilding: s.Index.Progress().Rebuilding,
 		Accounts: []syncer.AccountStatus{}, Failures: []syncer.FailureStatus{}}
-	state, err := s.visibleState(ctx)
+	state, err := s.visibleState(ctx, false)
 	if err != nil {
 		return out, err
 	}

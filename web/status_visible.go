@@ -26,12 +26,13 @@ type daemonState struct {
 }
 
 // visibleState returns the daemon's state as far as the visitor may know it: all of it
-// for admins, the state of their own accounts for others. It is nil without a daemon.
-func (s *server) visibleState(ctx context.Context) (*daemonState, error) {
+// for admins, the state of their own accounts for others. It is nil without a daemon. page:
+// the page of the state shows all of it.
+func (s *server) visibleState(ctx context.Context, page bool) (*daemonState, error) {
 	if s.Status == nil {
 		return nil, nil
 	}
-	v, err := s.Status(ctx)
+	v, err := s.Status(ctx, page && visitorOf(ctx).Admin)
 	if err != nil {
 		return nil, err
 	}

@@ -38,8 +38,8 @@ type Options struct {
 	Roster *roster.Roster
 
 	// Status returns the value that `status --json` prints; without it the page
-	// shows the counts of archive and index only.
-	Status func(ctx context.Context) (any, error)
+	// shows the counts of archive and index only. shown: an admin sees all of it.
+	Status func(ctx context.Context, shown bool) (any, error)
 
 	// Fetch requests a meeting's recording again, and reports whether there is one; nil
 	// where recordings are not fetched.

@@ -64,8 +64,8 @@ func (d *daemon) pageOptions(ctx context.Context, cfg *config.Config, connector 
 	if d.receiverListener != nil {
 		o.Ready = map[string]func() string{"receiver": d.receiverReady}
 	}
-	o.Status = func(ctx context.Context) (any, error) {
-		return control.Call[control.StatusResult](ctx, &d.operations, "status", struct{}{}, nil)
+	o.Status = func(ctx context.Context, shown bool) (any, error) {
+		return control.Call[control.StatusResult](ctx, &d.operations, "status", control.StatusRequest{Shown: shown}, nil)
 	}
 	if cfg.Media.Download {
 		o.Fetch = d.syncer.FetchRecording

@@ -27,7 +27,7 @@ func (m *Main) healthcheckCmd() *cobra.Command {
 				return fmt.Errorf("check %s: %w", cfg.DataDir, err)
 			}
 			defer client.Close()
-			_, err = control.Call[control.StatusResult](ctx, client, "status", struct{}{}, nil)
+			_, err = control.Call[control.StatusResult](ctx, client, "status", control.StatusRequest{}, nil)
 			return err
 		},
 	}

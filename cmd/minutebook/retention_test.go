@@ -60,6 +60,16 @@ func TestCommandsTellOfAnotherConfiguration(t *testing.T) {
 	}
 	serve.stop()
 	serve = start(t, "serve", "-c", config)
+	run(t, "healthcheck", "-c", config)
+	command("doctor", "-c", config)
+	client, err := control.Dial(t.Context(), filepath.Join(dir, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if s, err := control.Call[control.StatusResult](t.Context(), client, "status", control.StatusRequest{}, nil); err != nil || !s.Retention.Waiting || !s.Retention.From.IsZero() {
+		t.Errorf("the notice of new rules begins before a person was shown them: %+v, %v", s.Retention, err)
+	}
 	if s := runJSON[control.StatusResult](t, "status", "-c", config); s.Retention == nil || !s.Retention.Waiting || s.Retention.From.IsZero() {
 		t.Errorf("status shows %+v of new rules", s.Retention)
 	}

@@ -22,7 +22,7 @@ func (m *Main) statusCmd() *cobra.Command {
 		Short: "Show what is kept, what is still to do and what fails",
 		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return perform(m, cmd, "status", struct{}{}, nil, func(s control.StatusResult) error { return printStatus(m.Stdout, s) })
+			return perform(m, cmd, "status", control.StatusRequest{Shown: true}, nil, func(s control.StatusResult) error { return printStatus(m.Stdout, s) })
 		},
 	})
 }
