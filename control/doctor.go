@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"minutebook/api"
-	"minutebook/archive/generation"
 	"minutebook/archive/media"
-	"minutebook/internal/diskspace"
 	"minutebook/internal/phrase"
 )
 
@@ -77,10 +71,11 @@ func (e *examination) add(subject string, s Severity, remedy, format string, arg
 func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResult, error) {
 	e := &examination{h: h}
 	e.examineState(ctx)
+	e.examineDatabases(ctx)
 	e.examineDisk()
 	e.examineMedia(ctx)
-	if !q.Offline {
-		e.examineBackupBucket(ctx)
+	e.examineBackupPlace(ctx, q.Offline)
+	if e.examineLocks(ctx, lockPatience) && !q.Offline {
 		e.examineAccounts(ctx)
 		e.examineDeliveries(ctx)
 	}
@@ -91,7 +86,7 @@ func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResu
 func (e *examination) examineState(ctx context.Context) {
 	s, err := e.h.status(ctx, StatusRequest{}, nil)
 	if err != nil {
-		e.add("archive", SeverityError, "see what is damaged with `minutebook verify`", "it cannot be read: %v", err)
+		e.add("archive", SeverityError, RemedyOf(err), "it cannot be read: %v", err)
 		return
 	}
 	e.judgeState(s, e.h.Archive.Now())
@@ -154,24 +149,6 @@ func (e *examination) examineMedia(ctx context.Context) {
 		return
 	}
 	e.add("store of recordings", SeverityError, "correct the reason, or [media] url: recordings are neither played nor stored until then, and none is lost", "it cannot be used: %v", err)
-}
-
-// examineBackupBucket asks the bucket to which backups go whether it can be used.
-func (e *examination) examineBackupBucket(ctx context.Context) {
-	place, err := generation.OpenPlace(e.h.Proof.From)
-	if err == nil && generation.LocalDir(place) != "" || e.h.Proof.From == "" {
-		return
-	}
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, bucketTime)
-		defer cancel()
-		err = generation.Ask(ctx, place)
-	}
-	if err == nil {
-		e.add("bucket of the backups", SeverityOK, "", "it can be listed")
-		return
-	}
-	e.add("bucket of the backups", SeverityError, "correct the reason, or [backup] to: no backup is made until then", "it cannot be used: %v", err)
 }
 
 // examineAccounts makes a call for each account, all at once: each may take its time.
@@ -265,84 +242,4 @@ func (e *examination) examineDeliveries(ctx context.Context) {
 		}
 		return // one address, one test
 	}
-}
-
-// examineDisk measures the disk of the data directory.
-func (e *examination) examineDisk() {
-	dir := e.h.Archive.Dir()
-	p99, err := measureSync(dir)
-	switch {
-	case err != nil:
-		e.add("disk", SeverityError, "is the disk full, or read-only?", "nothing can be written: %v", err)
-	case p99 > fsyncWarning:
-		e.add("disk", SeverityWarning, "use a faster disk for data_dir, or expect slow answers to deliveries", "99 of 100 writes reach it within %s", p99.Round(time.Millisecond))
-	default:
-		e.add("disk", SeverityOK, "", "99 of 100 writes reach it within %s", p99.Round(100*time.Microsecond))
-	}
-	if free, size, err := diskspace.Read(dir); err == nil { // else measureSync has reported it
-		e.examineSpace(Disk{Free: free, Size: size}, recentGrowth(dir, time.Now()))
-	}
-}
-
-// examineSpace says whether a disk is nearly full, and else how long its free bytes last at
-// a number of bytes a day.
-func (e *examination) examineSpace(disk Disk, daily int64) {
-	free, remedy := disk.Free, "free some space, or set [[retention.rules]]"
-	if disk.isNearlyFull() {
-		e.add("disk", SeverityWarning, remedy, "it is nearly full: %s are free, and without room nothing is received and fetched", humanize.Bytes(uint64(free)))
-		return
-	}
-	if daily <= 0 {
-		e.add("disk", SeverityOK, "", "%s are free", humanize.Bytes(uint64(free)))
-		return
-	}
-	days := free / daily
-	s, enough := SeverityWarning, phrase.Count(days, "day", "days")
-	if days >= spaceWarning {
-		s, remedy = SeverityOK, ""
-	}
-	if days > 365 {
-		enough = "more than a year"
-	}
-	e.add("disk", s, remedy, "%s are free: enough for %s at the %s a day of the last month", humanize.Bytes(uint64(free)), enough, humanize.Bytes(uint64(daily)))
-}
-
-// growthDays is the time over which the growth of an archive is measured.
-const growthDays = 30
-
-// recentGrowth returns the bytes a day of the recordings that came within the last
-// [growthDays], by the times of their files.
-func recentGrowth(dir string, now time.Time) (daily int64) {
-	_ = filepath.WalkDir(filepath.Join(dir, "media"), func(_ string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return nil //nolint:nilerr // an unreadable file does not count
-		}
-		if info, err := entry.Info(); err == nil && now.Sub(info.ModTime()) < growthDays*24*time.Hour {
-			daily += info.Size()
-		}
-		return nil
-	})
-	return daily / growthDays
-}
-
-// measureSync returns the time within which 99 of 100 small writes are on the disk.
-func measureSync(dir string) (p99 time.Duration, err error) {
-	f, err := os.CreateTemp(dir, ".doctor-*")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
-	block, times := make([]byte, 4096), make([]time.Duration, fsyncTries)
-	for i := range times {
-		began := time.Now()
-		if _, err := f.Write(block); err != nil {
-			return 0, err
-		}
-		if err := f.Sync(); err != nil {
-			return 0, err
-		}
-		times[i] = time.Since(began)
-	}
-	slices.Sort(times)
-	return times[len(times)*99/100], nil
 }

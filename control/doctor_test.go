@@ -13,6 +13,7 @@ import (
 	"minutebook/archive/inbox"
 	"minutebook/internal/notify"
 	"minutebook/internal/s3test"
+	"minutebook/internal/sqlite"
 	syncer "minutebook/sync"
 )
 
@@ -124,6 +125,31 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 	}
 }
 
+// TestDoctorFindsALock has another program that writes one database for long.
+func TestDoctorFindsALock(t *testing.T) {
+	howTo, err := os.ReadFile("../docs/how-to/failures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(howTo), "\n| another program has locked a database |") {
+		t.Error("failures.md has no row of it")
+	}
+	e := examination{h: Deps{Archive: archivetest.New(t)}}
+	if !e.examineLocks(t.Context(), time.Minute) || len(e.findings) > 0 {
+		t.Errorf("nothing is locked: %+v", e.findings)
+	}
+	other := sqlite.Connect(filepath.Join(e.h.Archive.Dir(), "inbox.db"), "?_txlock=immediate", nil)
+	defer other.Close()
+	tx, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if e.examineLocks(t.Context(), time.Millisecond) || len(e.findings) != 1 || !strings.Contains(e.findings[0].Text, "inbox.db: another program has locked it") || !strings.Contains(e.findings[0].Remedy, "end that program") {
+		t.Errorf("inbox.db is locked: %+v", e.findings)
+	}
+}
+
 // TestDoctorAsksTheStoreOfRecordings takes the store away while the archive is open.
 func TestDoctorAsksTheStoreOfRecordings(t *testing.T) {
 	howTo, err := os.ReadFile("../docs/how-to/failures.md")
@@ -146,15 +172,23 @@ func TestDoctorAsksTheStoreOfRecordings(t *testing.T) {
 	}
 }
 
-// TestDoctorAsksTheBucketOfTheBackups has a bucket that works, none, a server that refuses
-// the credentials, and no server. Each fault is named with what to do, and without a secret.
-func TestDoctorAsksTheBucketOfTheBackups(t *testing.T) {
+// TestDoctorLooksAtThePlaceOfTheBackups has a bucket that works, none, a server that refuses
+// the credentials, and no server; and directories that are there, will be made, are a file,
+// and were there. Each fault is named with what to do, and without a secret.
+func TestDoctorLooksAtThePlaceOfTheBackups(t *testing.T) {
 	howTo, err := os.ReadFile("../docs/how-to/failures.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(howTo), "\n| the bucket of the backups cannot be used |") {
-		t.Error("failures.md has no row of it")
+	for _, place := range []string{"bucket", "directory"} {
+		if !strings.Contains(string(howTo), "\n| the "+place+" of the backups cannot be used |") {
+			t.Errorf("failures.md has no row of the %s", place)
+		}
+	}
+	a, dir := archivetest.New(t), t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	server := s3test.Start(t)
 	gone := httptest.NewServer(http.NotFoundHandler())
@@ -169,22 +203,31 @@ func TestDoctorAsksTheBucketOfTheBackups(t *testing.T) {
 		{server.URL("recordings", "backups"), wrong, "correct the credentials", SeverityError},
 		{"s3://recordings/backups?region=us-east-1&endpoint=" + gone.URL, "", "it cannot be reached", SeverityError},
 		{"s3://recordings?parameter=1", "", "unknown parameter", SeverityError},
-		{t.TempDir(), "", "", ""},
 		{"", "", "", ""},
+		{dir, "", "can be written", SeverityOK},
+		{dir + "/none/x", "", "is not there yet", SeverityNote},
+		{file + "/x", "", "not a directory", SeverityError},
+		{file, "", file + " is no directory", SeverityError},
+		{dir + "/unmounted", "made", "is not there, and backups were made", SeverityError},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			if c.secret != "" {
+			h := Deps{Archive: a, Proof: Proof{From: c.to}}
+			if c.secret == "made" {
+				if err := h.keepUpkeep(t.Context(), UpkeepBackup, UpkeepState{Succeeded: time.Unix(1, 0)}); err != nil {
+					t.Fatal(err)
+				}
+			} else if c.secret != "" {
 				t.Setenv("AWS_SECRET_ACCESS_KEY", c.secret)
 			}
-			e := examination{h: Deps{Proof: Proof{From: c.to}}}
-			e.examineBackupBucket(t.Context())
+			e := examination{h: h}
+			e.examineBackupPlace(t.Context(), false)
 			if c.severity == "" {
 				if len(e.findings) > 0 {
 					t.Errorf("%q: %+v", c.to, e.findings)
 				}
 				return
 			}
-			if len(e.findings) != 1 || e.findings[0].Severity != c.severity || !strings.Contains(e.findings[0].Text, c.want) || strings.Contains(e.findings[0].Text, os.Getenv("AWS_SECRET_ACCESS_KEY")) {
+			if len(e.findings) != 1 || e.findings[0].Severity != c.severity || !strings.Contains(e.findings[0].Text, c.want) || strings.Contains(e.findings[0].Text, os.Getenv("AWS_SECRET_ACCESS_KEY")) || (c.severity == SeverityError) != (e.findings[0].Remedy != "") {
 				t.Errorf("%+v", e.findings)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"minutebook/archive"
 	"minutebook/internal/nearest"
 	"minutebook/internal/phrase"
+	"minutebook/internal/sqlite"
 	"minutebook/web/access"
 )
 
@@ -130,8 +131,26 @@ type Error struct {
 // Error returns the message alone.
 func (e *Error) Error() string { return e.Message }
 
-// misuseCode is the exit code of a command line that makes no sense.
-const misuseCode = 2
+// The exit codes of a command line or configuration that makes no sense, and of a program
+// that is too old for the data directory, which no further try changes.
+const (
+	misuseCode = 2
+	NewerCode  = 6
+)
+
+// ExitCode returns the exit code of an error that has one of its own, 0 for any other.
+func ExitCode(err error) int {
+	_, misused := errors.AsType[*nearest.UnknownError](err)
+	switch {
+	case errors.Is(err, archive.ErrDamaged):
+		return archive.DamageDatabase.ExitCode()
+	case errors.Is(err, sqlite.ErrNewer):
+		return NewerCode
+	case misused, errors.Is(err, access.ErrAddress), errors.Is(err, archive.ErrForeignFiles):
+		return misuseCode
+	}
+	return 0
+}
 
 // asError returns err in the form in which it crosses the socket. It is the same
 // with and without a daemon.
@@ -140,14 +159,10 @@ func asError(err error) *Error {
 		return already
 	}
 	e := &Error{Kind: KindFailed, Message: phrase.Error(err)}
-	_, misused := errors.AsType[*nearest.UnknownError](err)
+	e.ExitCode = ExitCode(err)
 	switch {
-	case misused, errors.Is(err, access.ErrAddress):
-		e.ExitCode = misuseCode
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrForgotten):
 		e.Kind = KindNotFound
-	case errors.Is(err, archive.ErrDamaged):
-		e.ExitCode = archive.DamageDatabase.ExitCode()
 	case errors.Is(err, errProofEnded):
 		e.Kind = KindEnded
 	case errors.Is(err, context.Canceled):

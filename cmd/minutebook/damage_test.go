@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/control"
 	"minutebook/internal/sqlite"
 	"minutebook/internal/testrun"
 )
@@ -67,12 +68,14 @@ func TestADatabaseOfALaterVersionIsRefused(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	unit, err := os.ReadFile("../../packaging/minutebook.service")
-	if err != nil || !strings.Contains(string(unit), fmt.Sprintf("\nRestartPreventExitStatus=2 %d\n", newerCode)) {
+	if err != nil || !strings.Contains(string(unit), fmt.Sprintf("\nRestartPreventExitStatus=2 %d\n", control.NewerCode)) {
 		t.Errorf("the unit starts a program again that is too old: %v", err)
 	}
 	whole := t.TempDir()
 	fillArchive(t, whole)
+	run(t, "service", "users", "create", "--user", "ann@acme.example", "--data", whole)
 	start(t, "serve", "--data", whole).stop() // makes the other databases
+	commands := map[string][]string{"service.db": {"service", "users", "list"}, "access.db": {"user", "list"}, "notes.db": {"verify"}}
 	for name := range databases(t, whole) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,13 +90,24 @@ func TestADatabaseOfALaterVersionIsRefused(t *testing.T) {
 			}
 			before := databases(t, dir)
 			cmd := exec.CommandContext(t.Context(), "minutebook", "serve", "--data", dir)
-			cmd.Env = append(os.Environ(), "MINUTEBOOK_WEB_LISTEN=127.0.0.1:0")
+			cmd.Env = append(os.Environ(), "MINUTEBOOK_WEB_LISTEN=127.0.0.1:0", "MINUTEBOOK_SERVICE_ENABLED=true")
 			out, _ := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != newerCode || !strings.Contains(string(out), name+": it has schema version 9999") {
+			if code := cmd.ProcessState.ExitCode(); code != control.NewerCode || !strings.Contains(string(out), name+": it has schema version 9999") {
 				t.Errorf("exit code %d\n%s", code, out)
 			}
 			if after := databases(t, dir); !maps.Equal(before, after) {
 				t.Errorf("the databases were %v and are %v", before, after)
+			}
+			command := commands[name]
+			if command == nil {
+				command = []string{"status"}
+			}
+			cmd = exec.CommandContext(t.Context(), "minutebook", append(command, "--data", dir)...)
+			if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != control.NewerCode || !strings.Contains(string(out), "run the Minutebook that wrote it, or newer") {
+				t.Errorf("%v: %s", command, out)
+			}
+			if out, _ := exec.CommandContext(t.Context(), "minutebook", "doctor", "--offline", "--data", dir).Output(); !strings.Contains(string(out), "run the Minutebook that wrote it, or a newer one") {
+				t.Errorf("doctor: %s", out)
 			}
 		})
 	}

@@ -10,14 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/outbound"
@@ -39,8 +37,8 @@ func (m *Main) doctorCmd() *cobra.Command {
 		Long: `Examines the installation: the configuration and whether the daemon runs with it,
 who can read its files, the clock and the credentials by one call for each account, the
 public address by a delivery to itself, the page's address and its proxy, the provider at
-which people sign in, the disk's speed and space, the buckets of recordings and backups,
-the archive and its index, and the versions. It repairs nothing.
+which people sign in, the disk's speed and space, the places of recordings and backups,
+the archive and its index, locks of the databases, and the versions. It repairs nothing.
 
 Exit codes: 0 nothing to do, 30 the worst finding is a warning, 31 it is an error, 2 the
 configuration cannot be read.`,
@@ -73,15 +71,7 @@ func (m *Main) diagnose(ctx context.Context, cfg *config.Config, q control.Docto
 		findings = append(findings, control.Finding{Subject: "versions", Severity: control.SeverityWarning,
 			Text: "the daemon is of an older version, which knows no doctor", Remedy: "restart the daemon"})
 	case err != nil:
-		remedy := "correct what the error names, such as the room, the owner or the mount of data_dir; nothing is known to be damaged"
-		if errors.Is(err, archive.ErrDamaged) {
-			remedy = "see what is damaged with `minutebook verify`, or restore a backup"
-		} else if errors.Is(err, archive.ErrInUse) {
-			remedy = "wait until the process that has it has started, or stop it"
-		} else if _, gone := os.Stat(filepath.Join(cfg.DataDir, "archive.db")); gone != nil {
-			remedy = "create it with `minutebook init`, or correct data_dir"
-		}
-		findings = append(findings, control.Finding{Subject: "archive", Severity: control.SeverityError, Text: "it cannot be opened: " + phrase.Error(err), Remedy: remedy})
+		findings = append(findings, control.Finding{Subject: "archive", Severity: control.SeverityError, Text: "it cannot be opened: " + phrase.Error(err), Remedy: control.RemedyOf(err)})
 	case result.Version != m.Version:
 		findings = append(findings, control.Finding{Subject: "versions", Severity: control.SeverityWarning,
 			Text: fmt.Sprintf("the daemon is version %s, this command %s", result.Version, m.Version), Remedy: "restart the daemon"})

@@ -12,12 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/nearest"
 	"minutebook/internal/phrase"
-	"minutebook/internal/sqlite"
 )
 
 // Main is the program: its streams, its environment and the options that
@@ -62,20 +60,8 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 		return failed.ExitCode
 	}
 	fmt.Fprintln(m.Stderr, "minutebook: "+phrase.Error(err))
-	switch {
-	case errors.Is(err, archive.ErrDamaged):
-		return archive.DamageDatabase.ExitCode()
-	case errors.Is(err, sqlite.ErrNewer):
-		return newerCode
-	case errors.Is(err, archive.ErrForeignFiles):
-		return 2
-	}
-	return 1
+	return cmp.Or(control.ExitCode(err), 1)
 }
-
-// newerCode is the exit code of a program that is too old for the data directory, which no
-// further try changes.
-const newerCode = 6
 
 // usageError is a mistake in the command line or the configuration: exit code 2.
 type usageError struct{ err error }
@@ -206,8 +192,17 @@ func (m *Main) readConfiguration() (control.Configuration, error) {
 	return control.ReadConfiguration(path)
 }
 
-// configFile returns the configuration file to read, or "" with --data alone.
+// configFile returns the configuration file to read, or "" with --data alone. A command
+// about the installed service finds the secrets that systemd keeps for it while it runs.
 func (m *Main) configFile() (string, error) {
+	path, err := m.findConfig()
+	if path == installedConfig && m.getenv("CREDENTIALS_DIRECTORY") == "" {
+		m.Environ = append(m.Environ, "CREDENTIALS_DIRECTORY="+installedCredentials)
+	}
+	return path, err
+}
+
+func (m *Main) findConfig() (string, error) {
 	if m.configPath != "" {
 		return m.configPath, nil
 	}
@@ -230,10 +225,12 @@ func (m *Main) configFile() (string, error) {
 	return "", &usageError{errors.New("find the archive: name its configuration with -c FILE or its folder with --data DIR")}
 }
 
-// Where minutebook.service of the packages has its configuration and its archive.
+// Where minutebook.service of the packages has its configuration, its archive and, while it
+// runs, its secrets (LoadCredential=).
 const (
-	installedConfig = "/etc/minutebook/config.toml"
-	installedData   = "/var/lib/minutebook"
+	installedConfig      = "/etc/minutebook/config.toml"
+	installedData        = "/var/lib/minutebook"
+	installedCredentials = "/run/credentials/minutebook.service"
 )
 
 // findInstalled takes the configuration and the archive of the installed service, as its

@@ -67,11 +67,11 @@ func (db *DB) Close() error {
 }
 
 // WriteTx runs fn in one write transaction and commits it. An error of fn rolls
-// it back. The error of a full disk is [ErrDiskFull].
+// it back. The error of a full disk is [ErrDiskFull], of one that another program writes [ErrLocked].
 func (db *DB) WriteTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := db.W.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin transaction: %w", WrapDiskFull(err))
+		return fmt.Errorf("begin transaction: %w", explainLock(db.Path, WrapDiskFull(err)))
 	}
 	defer tx.Rollback() // if fn panics too: the next transaction needs the connection
 	if err := fn(tx); err != nil {

@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 
@@ -15,6 +17,9 @@ import (
 var (
 	// ErrNewer is the error of a database that a newer Minutebook wrote.
 	ErrNewer = errors.New("database is from a newer version")
+	// ErrLocked is the error of a write while another program writes, for longer than one
+	// waits.
+	ErrLocked = errors.New("another program has locked it")
 	// ErrDiskFull is the error of a write without room on the disk. Nothing was
 	// written, and the write succeeds again once there is room.
 	ErrDiskFull = errors.New("the disk is full: make room in the data directory")
@@ -32,6 +37,28 @@ func WrapDiskFull(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", ErrDiskFull, err)
+}
+
+// explainLock wraps the error of a database at path that another program has locked in
+// [ErrLocked]. It returns any other error as it is.
+func explainLock(path string, err error) error {
+	var lite sqlite3.Error
+	if !errors.As(err, &lite) || lite.Code != sqlite3.ErrBusy && lite.Code != sqlite3.ErrLocked {
+		return err
+	}
+	return fmt.Errorf("write %s: %w (%w); end that program", path, ErrLocked, err)
+}
+
+// CheckLock fails with [ErrLocked] when a database cannot be written for longer than a time,
+// because another program writes it.
+func CheckLock(ctx context.Context, path string, patience time.Duration) error {
+	db := Connect(path, fmt.Sprintf("?mode=rw&_txlock=immediate&_busy_timeout=%d", patience.Milliseconds()), nil)
+	defer db.Close()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return explainLock(path, err)
+	}
+	return tx.Rollback()
 }
 
 // explainAccess adds to an error that SQLite may not write how this process may.
