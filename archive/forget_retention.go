@@ -115,15 +115,18 @@ const deleteExpiredMedia = `DELETE FROM media WHERE sha256 IN
 // calls done after each meeting. A recording stays while another
 // meeting has it. A deleted recording is not downloaded again. Each meeting leaves a
 // line of the audit. After an interruption, the next run goes on.
-func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func(Expired) bool, done func(Expired)) error {
+func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func(*Expired) (bool, error), done func(Expired)) error {
 	if err := a.deleteExpiredFiles(ctx); err != nil {
 		return fmt.Errorf("delete old recordings: %w", err)
 	}
 	for _, e := range expired {
-		if !may(e) {
+		ok, err := may(&e)
+		if err == nil && !ok {
 			continue
 		}
-		err := a.deleteRecordings(ctx, e)
+		if err == nil {
+			err = a.deleteRecordings(ctx, e)
+		}
 		if err == nil {
 			_, damaged := a.dropDamaged(ctx, e.RecordingID)
 			err = errors.Join(a.deleteExpiredFiles(ctx), damaged, a.dropPartial(e.RecordingID))

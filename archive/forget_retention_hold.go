@@ -210,7 +210,16 @@ func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done
 			return waiting, err
 		}
 	}
-	return waiting, a.deleteExpired(ctx, expired, func(e Expired) bool { return e.WaitsUntil.IsZero() && due[e.RecordingID] }, done)
+	return waiting, a.deleteExpired(ctx, expired, func(e *Expired) (bool, error) {
+		if !e.WaitsUntil.IsZero() || !due[e.RecordingID] {
+			return false, nil
+		}
+		kept, err := a.isKept(ctx, e, rules, clock.At)
+		if err == nil && !kept && waiting {
+			kept, err = a.isKept(ctx, e, k.inForce(), clock.At)
+		}
+		return !kept, err
+	}, done)
 }
 
 // findExpired returns the meetings from which the rules in force delete, and counts for

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"minutebook/api"
@@ -123,18 +124,40 @@ func (a *Archive) setWaits(ctx context.Context, expired []Expired, rules []Reten
 // wasKept reports whether a row of the meeting was shown, or cannot be read, by which the
 // rules keep its recordings.
 func (a *Archive) wasKept(ctx context.Context, e *Expired, rules []RetentionRule, now time.Time) (kept bool, err error) {
-	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
+	err = a.eachRow(ctx, e, func(m api.Meeting, err error) {
+		start := cmp.Or(m.RecordingStartTime, m.ScheduledStartTime, m.CreatedAt, api.Time{Time: e.Start})
+		kept = kept || err != nil ||
+			ruleFor(rules, cmp.Or(m.MeetingType.Or(""), e.kind), cmp.Or(m.RecordedBy.Team.Or(""), e.team), now.Sub(start.Time)) == 0
+	})
+	return kept, err
+}
+
+// isKept reports whether the rules keep the recordings of a meeting by the team and the type
+// that the newest reads name. Its current row may have others: a value that comes back to an
+// account counts only where that account is the row's home (docs/merging.md).
+func (a *Archive) isKept(ctx context.Context, e *Expired, rules []RetentionRule, now time.Time) (bool, error) {
+	if !slices.ContainsFunc(rules, func(r RetentionRule) bool { return len(r.Types)+len(r.Teams) > 0 }) {
+		return false, nil
+	}
+	var kind, team string
+	err := a.eachRow(ctx, e, func(m api.Meeting, _ error) {
+		kind, team = cmp.Or(kind, m.MeetingType.Or("")), cmp.Or(team, m.RecordedBy.Team.Or(""))
+	})
+	return ruleFor(rules, cmp.Or(kind, e.kind), cmp.Or(team, e.team), now.Sub(e.Start)) == 0, err
+}
+
+// eachRow calls fn with every row of a meeting that was shown, the newest read first, or with
+// the error that makes it unreadable. An empty value in it replaced none.
+func (a *Archive) eachRow(ctx context.Context, e *Expired, fn func(api.Meeting, error)) error {
+	return sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var encoding int
 		var body []byte
 		if err := rows.Scan(&encoding, &body); err != nil {
 			return err
 		}
 		raw, err := a.codec.unpack(encoding, body)
-		m := decodeLenient[api.Meeting](raw) // an empty value in it replaced none
-		start := cmp.Or(m.RecordingStartTime, m.ScheduledStartTime, m.CreatedAt, api.Time{Time: e.Start})
-		kept = kept || err != nil ||
-			ruleFor(rules, cmp.Or(m.MeetingType.Or(""), e.kind), cmp.Or(m.RecordedBy.Team.Or(""), e.team), now.Sub(start.Time)) == 0
+		fn(decodeLenient[api.Meeting](raw), err)
 		return nil
-	}, `SELECT b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE r.recording_id = ? AND r.part = 'meeting'`, e.RecordingID)
-	return kept, err
+	}, `SELECT b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id
+		WHERE r.recording_id = ? AND r.part = 'meeting' ORDER BY r.read_at DESC`, e.RecordingID)
 }

@@ -47,6 +47,8 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 		"another account shows another team": {{team: "Trade", kind: "Call", account: "other", want: "[]", moved: 1}, {after: 6 * day, want: "[]", moved: 1}, {after: day, want: "[1]"}},
 		"two accounts show different teams for good": {{team: "Trade", kind: "Call", account: "other", want: "[]", moved: 1},
 			{after: 5 * day, team: "Sales", kind: "Call", want: "[]"}, {after: 5 * day, team: "Trade", kind: "Call", account: "other", want: "[]"}},
+		"another account's team comes back": {{team: "Sales", kind: "Call", account: "other", want: "[]"}, {after: day, team: "Trade", kind: "Call", account: "other", want: "[]", moved: 1},
+			{after: day, team: "Sales", kind: "Call", account: "other", want: "[]", moved: 1}, {after: 8 * day, want: "[]"}},
 		"a team that comes and goes": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 5 * day, team: "", kind: "Call", want: "[]", moved: 1}, {after: 5 * day, team: "Trade", kind: "Call", want: "[1]"}},
 		"no process runs for a week": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {off: 8 * day, want: "[]", moved: 1}, {after: 6 * day, want: "[]", moved: 1}, {after: day, want: "[1]"}},
 		"a clock that was behind":    {{clock: -20 * day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {clock: 20 * day, want: "[]", moved: 1}, {after: 7 * day, want: "[1]"}},

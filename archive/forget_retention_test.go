@@ -52,7 +52,7 @@ func deleteExpired(t *testing.T, a *Archive, rules ...RetentionRule) []int64 {
 	var ids []int64
 	expired, err := a.Expired(t.Context(), rules)
 	if err == nil {
-		err = a.deleteExpired(t.Context(), expired, func(Expired) bool { return true }, func(e Expired) { ids = append(ids, e.RecordingID) })
+		err = a.deleteExpired(t.Context(), expired, func(*Expired) (bool, error) { return true, nil }, func(e Expired) { ids = append(ids, e.RecordingID) })
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestRetainGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.deleteExpired(t.Context(), expired, func(Expired) bool { return true }, func(Expired) {}); err == nil {
+	if err := a.deleteExpired(t.Context(), expired, func(*Expired) (bool, error) { return true, nil }, func(Expired) {}); err == nil {
 		t.Fatal("no error")
 	}
 	if files := filesWith(t, a.Dir(), "sound of one"); len(files) != 1 {

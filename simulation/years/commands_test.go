@@ -28,13 +28,13 @@ var errNoIndex = errors.New("there is no index in virtual time")
 func (h *house) deps() control.Deps {
 	w := h.w
 	return control.Deps{Archive: h.archive, Running: true, Activities: &h.activities, Location: time.UTC, Logger: w.logger,
-		Syncer:    func(context.Context) (*syncer.Syncer, error) { return h.sync, nil },
-		Access:    func(context.Context) (*access.DB, error) { return h.access, nil },
-		Notes:     func(context.Context) (*notes.DB, error) { return h.notes, nil },
-		Index:     func(context.Context) (*search.Index, error) { return nil, nil }, // to have it erase meetings
-		Service:   h.openIdle,
-		Web:       config.Web{Access: config.AccessPeople, PublicURL: "https://minutes.test"},
-		Retention: w.rules(), Proof: control.Proof{From: w.backupDir()},
+		Syncer:        func(context.Context) (*syncer.Syncer, error) { return h.sync, nil },
+		Access:        func(context.Context) (*access.DB, error) { return h.access, nil },
+		Notes:         func(context.Context) (*notes.DB, error) { return h.notes, nil },
+		Index:         func(context.Context) (*search.Index, error) { return nil, nil }, // to have it erase meetings
+		Service:       h.openIdle,
+		Web:           config.Web{Access: config.AccessPeople, PublicURL: "https://minutes.test"},
+		Configuration: control.Configuration{Path: "config.toml"}, Retention: w.rules(), Proof: control.Proof{From: w.backupDir()},
 		Webhooks: control.Webhooks{Archive: h.archive, Now: w.now}}
 }
 

@@ -69,8 +69,9 @@ type house struct {
 	life        context.Context       // until it is stopped or killed
 	stop        context.CancelFunc
 	ended       chan struct{}
-	err         error       // of Run; read after ended
-	dead        atomic.Bool // killed: nothing reaches the service or the disk
+	changed     chan struct{} // the rules perhaps
+	err         error         // of Run; read after ended
+	dead        atomic.Bool   // killed: nothing reaches the service or the disk
 	sick        atomic.Int64
 	locked      atomic.Bool // somebody else has the write lock of a database
 	locks       []func()    // end that
@@ -97,7 +98,7 @@ func (w *world) start(dir string) *house {
 	w.starts++
 	w.accounts = max(w.accounts, len(w.config.accounts))
 	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, apps: map[string]*api.OAuth{}, life: ctx, stop: stop,
-		ended: make(chan struct{}), skew: time.Duration(w.skew.Load())}
+		ended: make(chan struct{}), changed: make(chan struct{}, 1), skew: time.Duration(w.skew.Load())}
 	var err error
 	h.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, Now: w.now, Running: runningTime(), Logger: w.logger})
 	w.must(err, "open the archive")
@@ -135,17 +136,16 @@ func (w *world) start(dir string) *house {
 // runRetention deletes old recordings, as the daemon does.
 func (h *house) runRetention(ctx context.Context) {
 	for {
-		if rules := h.w.rules(); len(rules) > 0 {
-			_, err := h.archive.ShowRetention(ctx, rules)
-			if err == nil {
-				_, err = command[control.RetentionResult](ctx, h, "retention", control.RetentionRequest{}, h.noteExpired)
-			}
-			if err != nil && ctx.Err() == nil && !h.isSick() && !h.dead.Load() {
-				h.w.report("retention: %v", err)
-			}
+		_, err := h.archive.ShowRetention(ctx, h.w.rules())
+		if err == nil {
+			_, err = command[control.RetentionResult](ctx, h, "retention", control.RetentionRequest{}, h.noteExpired)
+		}
+		if err != nil && ctx.Err() == nil && !h.isSick() && !h.dead.Load() {
+			h.w.report("retention: %v", err)
 		}
 		select {
 		case <-time.After(6 * time.Hour):
+		case <-h.changed:
 		case <-ctx.Done():
 			return
 		}
@@ -257,6 +257,10 @@ func (h *house) reload() {
 	w.must(h.sync.SetAccounts(h.accounts()), "set the accounts of the sync")
 	w.must(h.sync.SetSchedule(w.config.schedule), "set the schedule")
 	w.must(h.receiver.SetAccounts(w.config.secretLists(), nil), "set the secrets")
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
 }
 
 // close stops the program in order.
