@@ -41,10 +41,10 @@ test: ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory -j2 -Oline race vet plain
 	@test -d "$(MINUTEBOOK_CORPUS)" || echo "make test: no real meetings: tests that need them were skipped; set MINUTEBOOK_CORPUS to their folder"
 
-# Tests, and the programs that they start, trade memory for fewer collections,
-# do not sleep a second at their end to wait for reports of races, and keep their
-# files in memory where there is room.
-race plain: export GOGC := 400
+# Tests, the programs that they start and the checks of the text trade memory for fewer
+# collections; tests do not sleep a second at their end to wait for reports of races, and
+# keep their files in memory where there is room.
+race plain vet: export GOGC := 400
 race plain: export TMPDIR = $(shell packaging/memory-disk)
 race: export GORACE := atexit_sleep_ms=0
 
