@@ -95,7 +95,7 @@ func installDebian(t *testing.T, deb string) {
 	if err != nil || !strings.Contains(string(passwd), "minutebook") {
 		t.Errorf("the user was not made: %s, %v", passwd, err)
 	}
-	for _, name := range []string{"usr/lib/systemd/system/minutebook.service", "usr/share/man/man1/minutebook.1.gz", "usr/share/doc/minutebook/copyright",
+	for _, name := range []string{"usr/lib/systemd/system/minutebook.service", "usr/share/man/man1/minutebook.1.gz", "usr/share/doc/minutebook/copyright", "usr/share/doc/minutebook/examples/prometheus-rules.yml",
 		"usr/share/bash-completion/completions/minutebook", "usr/share/doc/minutebook/licenses/github.com/mattn/go-sqlite3/LICENSE", "usr/share/doc/minutebook/licenses/std/LICENSE"} {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			t.Error(err)
