@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -90,6 +94,9 @@ func (e *examination) examineState(ctx context.Context) {
 		return
 	}
 	e.judgeState(s, e.h.Archive.Now())
+	if _, err := os.Stat(filepath.Join(e.h.Archive.Dir(), "index")); s.Running && errors.Is(err, fs.ErrNotExist) {
+		e.add("index", SeverityError, "restart the daemon, which builds it anew from the archive", "its folder was removed under the daemon: new meetings are soon not found any more")
+	}
 }
 
 // judgeState adds the findings of a status.
@@ -117,6 +124,14 @@ func (e *examination) judgeState(s *StatusResult, now time.Time) {
 	}
 	if n := s.Inbox.Quarantined; n > 0 {
 		e.add("deliveries", SeverityWarning, "look at them: minutebook webhook quarantine", "%s in quarantine", phrase.Count(n, "delivery is", "deliveries are"))
+	}
+	if r := s.Receiver; r != nil && r.Refused[http.StatusUnauthorized] > 0 {
+		severity := SeverityNote // anybody may call a public address
+		if r.Refused[http.StatusUnauthorized] > r.Accepted+r.Duplicates {
+			severity = SeverityWarning
+		}
+		e.add("deliveries", severity, "where the service sent them: correct webhook_secrets, `minutebook webhook rotate ACCOUNT`, or set the clock",
+			"since the start %s refused: signed by no secret that is known here, or for another minute", phrase.Count(r.Refused[http.StatusUnauthorized], "was", "were"))
 	}
 	for _, a := range s.Accounts {
 		if a.Suspended != "" {

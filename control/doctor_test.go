@@ -14,6 +14,7 @@ import (
 	"minutebook/internal/notify"
 	"minutebook/internal/s3test"
 	"minutebook/internal/sqlite"
+	"minutebook/receiver"
 	syncer "minutebook/sync"
 )
 
@@ -69,15 +70,19 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 		text     string // in the finding
 		row      string // of failures.md
 	}{
-		"well":               {func(*StatusResult) {}, "archive", SeverityOK, "3 meetings", ""},
-		"rebuilding":         {func(s *StatusResult) { s.Rebuilding, s.RebuildReason = true, "new rules" }, "index", SeverityNote, "new rules", ""},
-		"index behind":       {func(s *StatusResult) { s.Indexed = 1 }, "index", SeverityWarning, "1 of 3", "the index is behind"},
-		"log is read":        {func(s *StatusResult) { s.Forgetting, s.ForgettingLogs = 2, []string{"inbox.db"} }, "forgetting", SeverityWarning, "2 forgotten meetings are not", "a forgotten meeting is not wholly erased yet"},
-		"folder away":        {failure("import", "/srv/meetings"), "import", SeverityError, "/srv/meetings: no", "the watched folder cannot be read"},
-		"files refused":      {failure("import", "a.vtt"), "import", SeverityWarning, "1 file is refused", "files in the watched folder are refused"},
-		"digest fails":       {failure("digest", "ann@acme.example"), "messages", SeverityError, "the digest for ann@acme.example fails", "a channel of messages fails"},
-		"no daemon":          {func(s *StatusResult) { s.Running = false }, "daemon", SeverityWarning, "no daemon", "no daemon is running"},
-		"quarantine":         {func(s *StatusResult) { s.Inbox = inbox.Counts{Quarantined: 1} }, "deliveries", SeverityWarning, "1 delivery is", "a delivery is in quarantine"},
+		"well":          {func(*StatusResult) {}, "archive", SeverityOK, "3 meetings", ""},
+		"rebuilding":    {func(s *StatusResult) { s.Rebuilding, s.RebuildReason = true, "new rules" }, "index", SeverityNote, "new rules", ""},
+		"index behind":  {func(s *StatusResult) { s.Indexed = 1 }, "index", SeverityWarning, "1 of 3", "the index is behind"},
+		"log is read":   {func(s *StatusResult) { s.Forgetting, s.ForgettingLogs = 2, []string{"inbox.db"} }, "forgetting", SeverityWarning, "2 forgotten meetings are not", "a forgotten meeting is not wholly erased yet"},
+		"folder away":   {failure("import", "/srv/meetings"), "import", SeverityError, "/srv/meetings: no", "the watched folder cannot be read"},
+		"files refused": {failure("import", "a.vtt"), "import", SeverityWarning, "1 file is refused", "files in the watched folder are refused"},
+		"digest fails":  {failure("digest", "ann@acme.example"), "messages", SeverityError, "the digest for ann@acme.example fails", "a channel of messages fails"},
+		"no daemon":     {func(s *StatusResult) { s.Running = false }, "daemon", SeverityWarning, "no daemon", "no daemon is running"},
+		"quarantine":    {func(s *StatusResult) { s.Inbox = inbox.Counts{Quarantined: 1} }, "deliveries", SeverityWarning, "1 delivery is", "a delivery is in quarantine"},
+		"wrong secret": {func(s *StatusResult) { s.Receiver = &receiver.Counts{Accepted: 1, Refused: map[int]int64{401: 2}} },
+			"deliveries", SeverityWarning, "2 were refused", "deliveries were refused"},
+		"strangers": {func(s *StatusResult) { s.Receiver = &receiver.Counts{Accepted: 3, Refused: map[int]int64{401: 2}} },
+			"deliveries", SeverityNote, "2 were refused", ""},
 		"refused account":    {account(syncer.AccountStatus{Suspended: "401"}), "account ada", SeverityError, "401", "the service refuses the account"},
 		"failing calls":      {account(syncer.AccountStatus{OpenFailures: 2}), "account ada", SeverityWarning, "2 calls", "a call fails and is tried again"},
 		"downloads pause":    {func(s *StatusResult) { s.Downloads.Paused = "the disk is nearly full" }, "recordings", SeverityWarning, "nearly full", "no recording is fetched"},

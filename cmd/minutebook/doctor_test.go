@@ -25,7 +25,7 @@ import (
 )
 
 // TestDoctorTriesEverything examines a daemon with one account that works and one with
-// a wrong key, and whose public address works.
+// a wrong key, whose public address works, which refused a delivery and lost its index.
 func TestDoctorTriesEverything(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
@@ -41,6 +41,18 @@ func TestDoctorTriesEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, "serve", "--create", "-c", file)
+	delivery, err := http.NewRequest(http.MethodPost, "http://"+inbound+"/webhooks/ada", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	delivery.Header = http.Header{"Content-Type": {"application/json"}, "Webhook-Id": {"1"}, "Webhook-Timestamp": {fmt.Sprint(time.Now().Unix())},
+		"Webhook-Signature": {"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="}}
+	if resp, err := http.DefaultClient.Do(delivery); err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("a delivery by a wrong secret: %+v, %v", resp, err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "data", "index")); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command("minutebook", "doctor", "--json", "-c", file)
 	out, err := cmd.Output()
 	if cmd.ProcessState.ExitCode() != exitDoctorError {
@@ -52,7 +64,7 @@ func TestDoctorTriesEverything(t *testing.T) {
 	}
 	for _, want := range []control.Finding{
 		{Subject: "account ada", Severity: "ok"}, {Subject: "account bob", Severity: "error"}, {Subject: "clock", Severity: "ok"},
-		{Subject: "deliveries", Severity: "ok"}, {Subject: "archive", Severity: "ok"}, {Subject: "versions", Severity: "ok"}, {Subject: "configuration", Severity: "ok"},
+		{Subject: "deliveries", Severity: "warning"}, {Subject: "index", Severity: "error"}, {Subject: "deliveries", Severity: "ok"}, {Subject: "archive", Severity: "ok"}, {Subject: "versions", Severity: "ok"}, {Subject: "configuration", Severity: "ok"},
 	} {
 		if !slices.ContainsFunc(got.Findings, func(f control.Finding) bool { return f.Subject == want.Subject && f.Severity == want.Severity }) {
 			t.Errorf("no finding %+v among %s", want, out)
