@@ -20,6 +20,8 @@ var (
 	ErrNoBlob = errors.New("the recording is not in the store")
 	// ErrForgotten: the meeting was erased with forget.
 	ErrForgotten = errors.New("meeting was forgotten")
+	// ErrForgottenMeanwhile ends a work that had a copy of a meeting, see [Archive.UntilForget].
+	ErrForgottenMeanwhile = errors.New("a meeting was forgotten meanwhile")
 	// ErrForeignEpoch: a position is not of this archive's log; start over.
 	ErrForeignEpoch = errors.New("position is not of this archive's change log")
 	// ErrDamaged: a database of the archive is missing, empty or malformed.

@@ -139,6 +139,8 @@ func (a *Archive) readUnfinished(ctx context.Context) ([]int64, error) {
 // it can be repeated; while only logs are left, it tries no more than these, and does not
 // wait for them again. A meeting that fails does not keep the others from being finished.
 func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Forgotten, err error) {
+	a.forgetting.RLock()
+	defer a.forgetting.RUnlock()
 	wait := false
 	var logs []string // of the databases that are left
 	for _, id := range ids {
@@ -241,6 +243,9 @@ func (a *Archive) eraseEverywhere(ctx context.Context, id int64) (Forgotten, err
 		if err := e.fn(ctx, id); err != nil {
 			return f, fmt.Errorf("%s still holds something of it: %w", e.name, err)
 		}
+	}
+	if err := a.endCopying(ctx); err != nil {
+		return f, err
 	}
 	return f, a.dropPartial(id) // the rooms have ended their fetches
 }

@@ -158,7 +158,24 @@ func TestForgetDuringAnything(t *testing.T) {
 		"backup": func(r running) error {
 			// An earlier generation shares the recordings, and is not looked at.
 			earlier := backUp(r.T, r.a, r.out)
-			_, err := backup.Run(r.Context(), r.a, r.out, backup.Options{Progress: func(int, int) { r.step() }})
+			var forgetting sync.WaitGroup // which waits for the end of a copy, as the copy does here for a step
+			tombstones := func() []int64 { ids, _, _ := r.a.Tombstones(r.Context()); return ids }
+			_, err := backup.Run(r.Context(), r.a, r.out, backup.Options{Progress: func(int, int) {
+				if tombstones() != nil {
+					r.step()
+					return
+				}
+				stepped := make(chan struct{})
+				forgetting.Go(func() { r.step(); close(stepped) })
+				for tombstones() == nil {
+					select {
+					case <-stepped:
+						return
+					default:
+					}
+				}
+			}})
+			forgetting.Wait()
 			if err := backup.Remove(r.Context(), r.a, r.out, []string{filepath.Join(r.out, earlier.Generation)}); err != nil {
 				r.Error(err)
 			}

@@ -57,6 +57,50 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	return nil
 }
 
+// copying is a work for which copies of databases lie in the data directory.
+type copying struct {
+	end   context.CancelCauseFunc
+	ended chan struct{}
+}
+
+// UntilForget begins a work for which copies of databases, which may have any meeting, lie
+// in the data directory. Forget ends its context with ErrForgottenMeanwhile, and waits until
+// done is called, when they are deleted. The work begins when nothing is being erased.
+func (a *Archive) UntilForget(ctx context.Context) (_ context.Context, done func()) {
+	a.forgetting.Lock()
+	defer a.forgetting.Unlock()
+	ctx, end := context.WithCancelCause(ctx)
+	c := &copying{end, make(chan struct{})}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.copying[c] = true
+	return ctx, func() {
+		end(nil)
+		close(c.ended)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.copying, c)
+	}
+}
+
+// endCopying ends the works that UntilForget has begun.
+func (a *Archive) endCopying(ctx context.Context) error {
+	a.mu.Lock()
+	works := slices.Collect(maps.Keys(a.copying))
+	a.mu.Unlock()
+	for _, c := range works {
+		c.end(ErrForgottenMeanwhile)
+	}
+	for _, c := range works {
+		select {
+		case <-c.ended:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the end of a backup, a proof or a repair, which has a copy of it: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
 // sweepTimeout is how long opening an archive waits for its bucket.
 const sweepTimeout = 3 * time.Second
 

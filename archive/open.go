@@ -68,15 +68,17 @@ type Archive struct {
 	deactivated *sqlite.Memo[bool]
 	counts      *sqlite.Memo[Counts] // of all meetings
 
-	mu      sync.Mutex // guards side, erasers, erased and closed
+	mu      sync.Mutex // guards side, erasers, erased, copying and closed
 	side    []*sqlite.DB
 	erasers []eraser
 	erased  map[int64]Forgotten // meetings of which only logs that are read still hold something
+	copying map[*copying]bool   // works that UntilForget has begun
 	closed  bool
 
 	buckets sync.Map   // the works that [Archive.LockBuckets] holds
 	backups sync.Mutex // held while the list of forgotten meetings is written into a directory of backups
 
+	forgetting   sync.RWMutex         // held for reading while something is erased; no copying begins meanwhile
 	retention    sync.Mutex           // held while the state of the retention rules or the confirmed clock changes
 	clockRead    time.Duration        // running when the confirmed clock was last updated; below 0: never
 	running      func() time.Duration // of this process, by a clock that nobody sets
@@ -102,7 +104,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err := prepareDir(dir, path, o.Create); err != nil {
 		return nil, err
 	}
-	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1, erased: map[int64]Forgotten{}}
+	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1, erased: map[int64]Forgotten{}, copying: map[*copying]bool{}}
 	if a.running = o.Running; a.running == nil {
 		opened := a.now()
 		a.running = func() time.Duration { return a.now().Sub(opened) }

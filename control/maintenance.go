@@ -43,6 +43,9 @@ type Maintenance struct {
 func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
 	began := h.Archive.Now()
 	sum, err := guarded(h, UpkeepVerify, func() (*archive.Verified, error) { return h.check(ctx, q, emit) })
+	if errors.Is(err, archive.ErrForgottenMeanwhile) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, h.recordVerify(ctx, q, began, archive.Verified{}, err)
 	}
@@ -58,12 +61,18 @@ func (h Deps) check(ctx context.Context, q VerifyRequest, emit Emit) (*archive.V
 		if err != nil {
 			return nil, err
 		}
+		var done func() // of the databases of backups, which the repair unpacks
+		ctx, done = h.Archive.UntilForget(ctx)
+		defer done()
 		if o.From, err = h.Archive.OpenBackupSource(ctx, q.From, keys...); err != nil {
 			return nil, err
 		}
 		defer o.From.Close()
 	}
 	sum, err := h.Archive.Verify(ctx, o, func(d archive.Damage) { _ = emit(Maintenance{Damage: &d}) })
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, archive.ErrForgottenMeanwhile) {
+		err = fmt.Errorf("repair from %s: %w; run it again", q.From, cause)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -163,7 +163,7 @@ func asError(err error) *Error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrForgotten):
 		e.Kind = KindNotFound
-	case errors.Is(err, errProofEnded):
+	case errors.Is(err, archive.ErrForgottenMeanwhile):
 		e.Kind = KindEnded
 	case errors.Is(err, context.Canceled):
 		e.Kind = KindCanceled

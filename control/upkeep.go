@@ -182,15 +182,12 @@ func guarded[T any](h Deps, operation string, fn func() (T, error)) (result T, e
 	return result, err
 }
 
-// errProofEnded means that a meeting was forgotten during a proof, which restores backups
-// that may have it. The proof counts for nothing, and is still due.
-var errProofEnded = errors.New("a meeting was forgotten meanwhile; it is tried again")
-
-// prove restores the newest backup of the daemon for a try.
+// prove restores the newest backup of the daemon for a try. A proof during which a meeting
+// was forgotten, which the backup may have, counts for nothing, and is still due.
 func (h Deps) prove(ctx context.Context, _ struct{}, _ Emit) (backup.Proof, error) {
 	began := h.Archive.Now()
 	p, err := guarded(h, UpkeepProve, func() (backup.Proof, error) { return h.proveNewest(ctx) })
-	if errors.Is(err, errProofEnded) {
+	if errors.Is(err, archive.ErrForgottenMeanwhile) {
 		return p, err
 	}
 	return p, h.recordUpkeep(ctx, UpkeepProve, began, err, func(u *UpkeepState) {
@@ -213,23 +210,12 @@ func (h Deps) proveNewest(ctx context.Context) (backup.Proof, error) {
 	if err := h.checkRoom(); err != nil {
 		return backup.Proof{}, err
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	ended := make(chan struct{})
-	defer close(ended)
-	h.Archive.OnForget("the proof of the backup", func(ctx context.Context, _ int64) error {
-		end(errProofEnded)
-		select {
-		case <-ended: // the scratch directory is removed
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	})
+	ctx, done := h.Archive.UntilForget(ctx)
+	defer done()
 	p, err := backup.Prove(ctx, backup.ProofOptions{From: h.Proof.From, Scratch: filepath.Join(h.Archive.Dir(), archive.ProofDir),
 		OldData: h.Archive.Dir(), Identities: keys, Now: h.Archive.Now})
-	if err != nil && context.Cause(ctx) == errProofEnded {
-		err = fmt.Errorf("prove the backup: %w", errProofEnded)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, archive.ErrForgottenMeanwhile) {
+		err = fmt.Errorf("prove the backup: %w; it is tried again", cause)
 	}
 	return p, err
 }

@@ -174,14 +174,21 @@ func (b *run) makeGeneration(ctx context.Context) (generation.Manifest, error) {
 	if err := b.dir.sweep(ctx); err != nil { // runs that are killed each time would fill the disk
 		return generation.Manifest{}, err
 	}
-	for try := range 5 {
-		b.name = fmt.Sprintf("%s%06d", generation.Prefix, number+try)
-		m, again, err := b.tryGeneration(ctx)
+	for tries := 0; tries < 5; number++ {
+		b.name = fmt.Sprintf("%s%06d", generation.Prefix, number)
+		copying, done := b.archive.UntilForget(ctx)
+		m, again, err := b.tryGeneration(copying)
+		if err != nil && errors.Is(context.Cause(copying), archive.ErrForgottenMeanwhile) {
+			again, err = true, nil
+		} else {
+			tries++ // in full
+		}
+		done()
 		if err == nil && !again {
 			return m, nil
 		}
 		if !bucket.IsUnavailable(err) {
-			g := generation.Generation{Place: b.dir.place, Name: b.name, Number: number + try}
+			g := generation.Generation{Place: b.dir.place, Name: b.name, Number: number}
 			err = errors.Join(err, b.dir.remove(context.WithoutCancel(ctx), g))
 		}
 		if err != nil {

@@ -29,14 +29,21 @@ func TestForgottenWhileABackupRunsIsNotInIt(t *testing.T) {
 		if _, err := a.Inbox().Put(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
-		tries := 0
+		tries, forgotten := 0, make(chan error)
 		backUp(t, a, dest, Options{Progress: func(done, _ int) {
 			if tries++; tries == step {
-				if _, err := a.Forget(t.Context(), 1, "asked for"); err != nil {
-					t.Error(err)
+				go func() {
+					_, err := a.Forget(context.Background(), 1, "asked for")
+					forgotten <- err
+				}()
+				for tombstones := []int64(nil); tombstones == nil; {
+					tombstones, _, _ = a.Tombstones(t.Context())
 				}
 			}
 		}})
+		if err := <-forgotten; err != nil {
+			t.Error(err)
+		}
 		dir := filepath.Join(t.TempDir(), "back")
 		back := restored(t, RestoreOptions{From: dest, Dir: dir})
 		if c, err := back.Counts(t.Context()); err != nil || c.Meetings != 1 {

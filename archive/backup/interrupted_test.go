@@ -9,8 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"filippo.io/age"
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
@@ -116,6 +119,54 @@ func TestInterruptedBackupLeavesTheEarlierOne(t *testing.T) {
 		if contents(t, restored(t, RestoreOptions{From: dest})) != before {
 			t.Errorf("stopped after %d files: the earlier backup is not whole", stop)
 		}
+	}
+}
+
+// slowRecipient is a recipient for whose encryption a test waits, once.
+type slowRecipient struct {
+	age.Recipient
+	wait func()
+}
+
+func (r slowRecipient) Wrap(key []byte) ([]*age.Stanza, error) {
+	r.wait()
+	return r.Recipient.Wrap(key)
+}
+
+// TestForgetEndsABackup forgets a meeting while a plain copy of archive.db, which has it, waits
+// in the data directory for its encryption. The copy is gone when forget returns, and the
+// backup is made without the meeting.
+func TestForgetEndsABackup(t *testing.T) {
+	a, dest := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "zebrafish", "a"), archivetest.Meeting(2, "second", "b"))
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(a.Dir(), durable.TempPrefix+"backup-archive.db")
+	forgotten := make(chan error, 1)
+	once := sync.OnceFunc(func() {
+		returned := make(chan struct{})
+		go func() {
+			defer close(returned)
+			_, err := a.Forget(context.Background(), 1, "asked for")
+			if left, _ := os.ReadFile(copied); err == nil && bytes.Contains(left, []byte("zebrafish")) {
+				err = errors.New("the copy is still there")
+			}
+			forgotten <- err
+		}()
+		select {
+		case <-returned: // too early
+		case <-time.After(200 * time.Millisecond):
+		}
+	})
+	r := backUp(t, a, dest, Options{Recipients: []age.Recipient{slowRecipient{id.Recipient(), func() {
+		if archivetest.Exists(copied) {
+			once()
+		}
+	}}}})
+	if err := <-forgotten; err != nil || !slices.Equal(r.Manifest.IDs, []int64{2}) {
+		t.Errorf("%v; the backup has %v", err, r.Manifest.IDs)
 	}
 }
 
