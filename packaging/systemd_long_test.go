@@ -52,12 +52,12 @@ func TestServiceUnderSystemd(t *testing.T) {
 		{"a wrong configuration", `echo 'data_dir = 5' >/etc/minutebook/config.toml; dpkg -i /0.0.1.deb 2>&1 && for n in $(seq 30); do curl -m 1 -s http://127.0.0.1:8377/; done; systemctl is-failed minutebook
 			journalctl -u minutebook -o cat | grep 'takes a text in quotes' | head -1; rm /etc/minutebook/config.toml; sleep 11; systemctl start minutebook; systemctl is-active minutebook minutebook.socket`,
 			[]string{"the new version does not start", "failed", "data_dir: takes a text in quotes, not an integer", "active\nactive"}},
-		{"a secret by credential, a backup to another disk", `minutebook service --data /root/sandbox --listen 127.0.0.1:8500 >/root/sandbox.out 2>&1 & sleep 3
+		{"a secret by credential, a backup to another disk", `minutebook service --data /root/sandbox --listen 127.0.0.1:8500 >/root/sandbox.out 2>&1 & sandbox=$!; sleep 3
 			mkdir -p /etc/minutebook/keys /mnt/usb /etc/systemd/system/minutebook.service.d; sed -n 's/^api_key //p' /root/sandbox.out >/etc/minutebook/keys/ada.key
 			printf '[backup]\nto = "/mnt/usb/minutes"\n[[accounts]]\nname = "ada"\nbase_url = "http://127.0.0.1:8500/external/v1"\napi_key_file = "ada.key"\n' >/etc/minutebook/config.toml
 			printf '[Service]\nLoadCredential=ada.key:/etc/minutebook/keys/ada.key\nReadWritePaths=/mnt/usb/minutes\n' >/etc/systemd/system/minutebook.service.d/disk.conf
 			install -d -o minutebook -m 0700 /mnt/usb/minutes; systemctl daemon-reload && systemctl restart minutebook && minutebook sync && minutebook doctor --offline; minutebook backup /mnt/usb/minutes
-			rm /etc/minutebook/config.toml /etc/systemd/system/minutebook.service.d/disk.conf; systemctl daemon-reload && systemctl restart minutebook; kill %1`,
+			rm /etc/minutebook/config.toml /etc/systemd/system/minutebook.service.d/disk.conf; systemctl daemon-reload && systemctl restart minutebook; kill $sandbox`,
 			[]string{"/mnt/usb/minutes can be written", "generation-000001: "}},
 		{"crash", `systemctl kill -s ABRT --kill-who=main minutebook; for n in $(seq 60); do sleep 1; systemctl is-active -q minutebook && break; done
 			systemctl is-active minutebook; systemctl show -p NRestarts minutebook`, []string{"active", "NRestarts=1"}},
