@@ -116,6 +116,10 @@ func (c *Config) resolvePaths(dir string) {
 			*p = filepath.Join(dir, *p)
 		}
 	}
+	// The failures of the watched folder are told from those of its files by its path.
+	if watch, err := filepath.Abs(c.Import.Watch); err == nil && c.Import.Watch != "" {
+		c.Import.Watch = watch
+	}
 }
 
 // secretFiles returns the settings that name files with secrets.

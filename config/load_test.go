@@ -170,3 +170,16 @@ func TestSecretsComeFromCredentials(t *testing.T) {
 		}
 	}
 }
+
+// TestTheWatchedFolderIsAbsolute names the configuration by a path in the present folder, as
+// -c config.toml does.
+func TestTheWatchedFolderIsAbsolute(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("config.toml", []byte("data_dir = \"data\"\n[import]\nwatch = \"talks\"\nowner = \"ada@acme.example\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Load("config.toml", "", nil); err != nil || c.Import.Watch != filepath.Join(dir, "talks") {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
