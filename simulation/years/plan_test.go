@@ -90,6 +90,7 @@ const lastQuiet = 38 // days before the end
 func (w *world) makePlan(days int, last bool) {
 	day := func(n float64) time.Time { return firstDay.Add(time.Duration(n * 24 * float64(time.Hour))) }
 	busy := float64(days - lastQuiet)
+	w.busy = busy
 	for _, a := range acts()[:countActs(w.seed)] {
 		r := newRand(w.seed, "plan "+a.name)
 		// some seeds have much of it, and some none
@@ -165,6 +166,14 @@ func (w *world) planEvent(at, calm time.Time, name string, a act, mid bool) {
 		w.acting.Store(true)
 		w.journal.note("%s", name)
 		a.do(w, g)
+	})
+}
+
+// isCalm reports whether nothing may happen now, before a check.
+func (w *world) isCalm() bool {
+	day := time.Since(firstDay).Hours() / 24
+	return day >= w.busy || w.busy > 300-lastQuiet && slices.ContainsFunc(quietDays, func(q struct{ from, check int }) bool {
+		return day >= float64(q.from) && day <= float64(q.check)
 	})
 }
 

@@ -74,6 +74,7 @@ type world struct {
 	forgetting map[int64]time.Time
 	acting     atomic.Bool // the driver does something
 	copy       follower
+	busy       float64 // days, after which the world is calm
 	nextID     int64
 	keys       int
 	keyIDs     map[string]string // of the keys at the service
