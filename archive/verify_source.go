@@ -144,15 +144,23 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 }
 
 // openRecording opens a recording in the newest generation that has it undamaged. It
-// fails with ErrNotFound.
+// fails with ErrNotFound when all could be read and none has it.
 func (s *BackupSource) openRecording(ctx context.Context, sha string) (io.ReadCloser, string, error) {
 	for _, g := range s.all {
 		for _, f := range g.Files {
-			if f.PlainSHA256 == sha && strings.HasPrefix(f.Path, "media/") && generation.CheckFiles(ctx, g.Place, []generation.File{f}) == nil {
-				r, err := g.Open(ctx, f, s.keys)
-				if !errors.Is(err, os.ErrNotExist) {
-					return r, g.Path(), err
-				}
+			if f.PlainSHA256 != sha || !strings.HasPrefix(f.Path, "media/") {
+				continue
+			}
+			err := generation.CheckFiles(ctx, g.Place, []generation.File{f})
+			if _, ok := errors.AsType[*generation.DamagedError](err); ok {
+				continue // an older one may have it
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			r, err := g.Open(ctx, f, s.keys)
+			if !errors.Is(err, os.ErrNotExist) {
+				return r, g.Path(), err
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -43,7 +44,8 @@ func hasRecording(t *testing.T, a *archive.Archive) {
 }
 
 // TestRepairOfAnAwayBucketLosesNothing repairs and backs up while the bucket is gone,
-// refuses, or breaks off in the middle of a recording, and looks when it is back.
+// refuses, or breaks off in the middle of a recording, and looks when it is back. It also
+// repairs from a backup there a recording that only the backup has, and ends the repair.
 func TestRepairOfAnAwayBucketLosesNothing(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	var away atomic.Pointer[http.HandlerFunc]
@@ -57,6 +59,27 @@ func TestRepairOfAnAwayBucketLosesNothing(t *testing.T) {
 		})
 	})
 	a, dest := withStore(t, server.URL("recordings", "p"))
+	local, backups := archivetest.WithMeetings(t, 2), server.URL("recordings", "backups")
+	archivetest.Attach(t, local, 1, "another one")
+	removed := archivetest.Attach(t, local, 2, "moving pictures")
+	backUp(t, local, backups, Options{})
+	must(t, os.Remove(blobPath(local, removed.SHA256)))
+	from, err := local.OpenBackupSource(t.Context(), backups)
+	must(t, err)
+	defer from.Close()
+	repairFrom := func(t *testing.T, ctx context.Context) (outcome string) {
+		t.Helper()
+		_, err := local.Verify(ctx, archive.VerifyOptions{Repair: true, From: from}, func(d archive.Damage) {
+			if d.Class != archive.DamageMode {
+				outcome += d.String()
+			}
+		})
+		m, failed := local.MediaOf(t.Context(), 2)
+		if failed != nil || len(m) != 1 || (err != nil) != (ctx.Err() != nil) {
+			t.Errorf("repair from the backup: %v; %s; the meeting has %d recordings, %v", err, outcome, len(m), failed)
+		}
+		return outcome
+	}
 	list := func(w http.ResponseWriter) { w.Write([]byte("<ListBucketResult></ListBucketResult>")) }
 	for name, fault := range map[string]http.HandlerFunc{
 		"gone":    func(w http.ResponseWriter, _ *http.Request) { s3test.Refuse(w, http.StatusNotFound, "NoSuchBucket") },
@@ -87,9 +110,20 @@ func TestRepairOfAnAwayBucketLosesNothing(t *testing.T) {
 			if _, err := Run(t.Context(), a, t.TempDir(), Options{}); !media.IsUnavailable(err) {
 				t.Errorf("backup: %v", err)
 			}
+			repairFrom(t, t.Context())
 			away.Store(nil)
 			hasRecording(t, a)
 		})
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ending := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { end(); <-r.Context().Done() })
+	away.Store(&ending)
+	if outcome := repairFrom(t, ctx); !strings.HasSuffix(outcome, "check backup: context canceled") {
+		t.Errorf("ended: %s", outcome)
+	}
+	away.Store(nil)
+	if outcome := repairFrom(t, t.Context()); !strings.Contains(outcome, "brought back from s3://") {
+		t.Errorf("repaired: %s", outcome)
 	}
 	if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {
 		t.Error("the backup from before is not the archive")

@@ -51,7 +51,7 @@ func checkFile(ctx context.Context, place Place, want File) (string, error) {
 		return "", err
 	}
 	if err != nil {
-		return err.Error(), nil
+		return err.Error(), ctx.Err()
 	}
 	defer f.Close()
 	if file, ok := f.(*os.File); ok {
