@@ -43,10 +43,11 @@ func (h *house) openIdle(ctx context.Context) (*service.Service, error) {
 	if h.service != nil {
 		return h.service, nil
 	}
+	var err error
 	if h.idle == nil {
-		h.idle = h.newService(ctx)
+		h.idle, err = h.newService(ctx)
 	}
-	return h.idle, nil
+	return h.idle, err
 }
 
 // openSides opens the databases of people and of notes, as the daemon does.

@@ -109,7 +109,8 @@ func (w *world) start(dir string) *house {
 		MediaHTTP: &http.Client{Transport: wire{w, h}}, DownloadMedia: w.config.downloads, Now: w.now, Logger: w.logger})
 	w.must(err, "make the sync")
 	if w.config.relays {
-		h.service = h.newService(ctx)
+		h.service, err = h.newService(ctx)
+		w.must(err, "open the archive's service")
 	}
 	h.openSides(ctx)
 	keepOpen(h.archive) // a connection that is opened again has no hook

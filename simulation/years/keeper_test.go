@@ -231,6 +231,7 @@ func (w *world) restore(g *rand.Rand) {
 	w.dataDir = dir
 	w.oracle.goBack(b.memory)
 	w.config.keeps.since = time.Time{} // it may know these rules from before
+	w.oracle.restored = time.Now()
 	w.disturbRelay()
 	w.restoreHooks(b.at)
 	w.start(dir)

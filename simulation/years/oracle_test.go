@@ -34,6 +34,7 @@ type oracle struct {
 	raw      map[string]string
 	moved    map[string]bool // addresses whose account was configured otherwise
 	teams    map[int64]teamsShown
+	restored time.Time            // when the last backup was: the archive knows the rules of then
 	before   keeping              // the rules that were in force before the configured ones
 	notes    map[int]personalNote // by their numbers
 	noted    int                  // the newest number

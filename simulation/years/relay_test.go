@@ -39,11 +39,9 @@ type hook struct {
 const relayRest = 4 * 24 * time.Hour
 
 // newService opens the service's interface of the archive, with its webhooks.
-func (h *house) newService(ctx context.Context) *service.Service {
-	s, err := service.New(ctx, service.Options{Archive: h.archive, PublicURL: "http://archive.test", AllowPrivate: true, Now: h.w.now,
+func (h *house) newService(ctx context.Context) (*service.Service, error) {
+	return service.New(ctx, service.Options{Archive: h.archive, PublicURL: "http://archive.test", AllowPrivate: true, Now: h.w.now,
 		Rand: newReader(h.w.seed + uint64(h.number)), Logger: h.w.logger, Transport: endpoint{h}})
-	h.w.must(err, "open the archive's service")
-	return s
 }
 
 // relay has the archive relay webhooks for some months.
