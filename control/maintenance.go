@@ -52,27 +52,35 @@ func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.
 	return sum, h.recordVerify(ctx, q, began, *sum, nil)
 }
 
-// check checks the archive, and with slice 0 the index, the audit and the notes.
-func (h Deps) check(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
+// checkArchive checks the archive alone. Forget ends a repair from backups, which unpacks
+// their databases.
+func (h Deps) checkArchive(ctx context.Context, q VerifyRequest, emit Emit) (sum archive.Verified, err error) {
 	o := archive.VerifyOptions{Repair: q.Repair, SkipMedia: q.SkipMedia, AskAgain: h.askAgain, Slice: q.Slice, Slices: q.Slices,
 		Progress: func(stage string, done, total int) { _ = emit(Maintenance{Stage: stage, Done: done, Total: total}) }}
 	if q.Repair && q.From != "" {
-		keys, err := ReadIdentities(q.Identity)
-		if err != nil {
-			return nil, err
+		keys, failed := ReadIdentities(q.Identity)
+		if failed != nil {
+			return sum, failed
 		}
-		var done func() // of the databases of backups, which the repair unpacks
+		var done func()
 		ctx, done = h.Archive.UntilForget(ctx)
-		defer done()
+		defer func() {
+			if cause := context.Cause(ctx); err != nil && errors.Is(cause, archive.ErrForgottenMeanwhile) {
+				err = fmt.Errorf("repair from %s: %w; run it again", q.From, cause)
+			}
+			done()
+		}()
 		if o.From, err = h.Archive.OpenBackupSource(ctx, q.From, keys...); err != nil {
-			return nil, err
+			return sum, err
 		}
 		defer o.From.Close()
 	}
-	sum, err := h.Archive.Verify(ctx, o, func(d archive.Damage) { _ = emit(Maintenance{Damage: &d}) })
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, archive.ErrForgottenMeanwhile) {
-		err = fmt.Errorf("repair from %s: %w; run it again", q.From, cause)
-	}
+	return h.Archive.Verify(ctx, o, func(d archive.Damage) { _ = emit(Maintenance{Damage: &d}) })
+}
+
+// check checks the archive, and with slice 0 the index, the audit and the notes.
+func (h Deps) check(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
+	sum, err := h.checkArchive(ctx, q, emit)
 	if err != nil {
 		return nil, err
 	}

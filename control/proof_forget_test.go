@@ -2,8 +2,10 @@ package control_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,7 +16,10 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 	"minutebook/control"
+	"minutebook/internal/durable"
 	"minutebook/internal/testrun"
+	"minutebook/search"
+	"minutebook/web/access"
 )
 
 // TestForgetEndsAProof forgets a meeting while the databases of a backup that has it lie
@@ -61,5 +66,64 @@ func TestForgetEndsAProof(t *testing.T) {
 	u, failed := h.UpkeepState(t.Context(), control.UpkeepProve)
 	if e, ok := errors.AsType[*control.Error](err); !ok || e.Kind != control.KindEnded || failed != nil || !u.Began.IsZero() {
 		t.Errorf("the proof: %v, %+v, %v", err, u, failed)
+	}
+}
+
+// TestForgetEndsARepair forgets a meeting while the database of a backup that has it lies
+// unpacked for a repair, and while the index is checked after that: it is gone when forget
+// returns, and only the repair is ended.
+func TestForgetEndsARepair(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	for name, ends := range map[string]bool{"while it repairs": true, "while the index is checked": false} {
+		t.Run(name, func(t *testing.T) {
+			a, to := openDir(t), t.TempDir()
+			put(t, a, 1)
+			put(t, a, 2)
+			if _, err := backup.Run(t.Context(), a, to, backup.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			behindTheBack(t, a, `UPDATE bodies SET body = zeroblob(length(body)) WHERE revision_id IN (SELECT revision_id FROM parts WHERE part = 'transcript')`)
+			unpacked := func() bool {
+				left, _ := filepath.Glob(filepath.Join(a.Dir(), durable.TempPrefix+"repair-*"))
+				return left != nil
+			}
+			forgotten := make(chan error, 1)
+			forget := sync.OnceFunc(func() {
+				returned := make(chan struct{})
+				go func() {
+					defer close(returned)
+					_, err := a.Forget(context.Background(), 1, "asked for")
+					if err == nil && unpacked() {
+						err = errors.New("the database of the backup is still there")
+					}
+					forgotten <- err
+				}()
+				select {
+				case <-returned: // too early while it repairs
+				case <-time.After(200 * time.Millisecond):
+				}
+			})
+			h := control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(), Activities: &control.Activities{},
+				Access: func(ctx context.Context) (*access.DB, error) {
+					return access.Open(ctx, access.Options{Archive: a, Logger: zerolog.Nop()})
+				},
+				Index: func(context.Context) (*search.Index, error) {
+					forget()
+					return nil, errors.New("none")
+				}}
+			_, err := control.Call[archive.Verified](t.Context(), control.Operations(h), "verify", control.VerifyRequest{Repair: true, From: to}, func(json.RawMessage) error {
+				if ends && unpacked() {
+					forget()
+				}
+				return nil
+			})
+			if err := <-forgotten; err != nil {
+				t.Error(err)
+			}
+			u, failed := h.UpkeepState(t.Context(), control.UpkeepVerify)
+			if e, ok := errors.AsType[*control.Error](err); ends != (ok && e.Kind == control.KindEnded) || ends != u.Began.IsZero() || failed != nil || u.Error != "" {
+				t.Errorf("the repair: %v, %+v, %v", err, u, failed)
+			}
+		})
 	}
 }
