@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
+	"minutebook/api"
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 )
@@ -91,6 +92,34 @@ func TestDamagedRecordingsAreForgottenToo(t *testing.T) {
 	}
 }
 
+// TestARepairKeepsNothingOfAForgottenMeeting goes on with repairs of a revision and of a
+// recording whose meeting was forgotten after they had read the damage.
+func TestARepairKeepsNothingOfAForgottenMeeting(t *testing.T) {
+	const word = "Xylophonist"
+	a := newArchive(t)
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "said")))
+	b := withMedia(t, a, 1, word)
+	ids, err := a.meetingsWith(t.Context(), b.SHA256)
+	if err != nil || len(ids) != 1 {
+		t.Fatal(ids, err)
+	}
+	if _, err := a.Forget(t.Context(), 1, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	c := check{archive: a, options: VerifyOptions{Repair: true}}
+	var d Damage
+	damaged := stored{id: 1, recordingID: 1, part: api.PartTranscript, size: 100, body: []byte(word)}
+	if err := c.repairRevision(t.Context(), damaged, &d); !errors.Is(err, ErrForgotten) || d.Aside != "" {
+		t.Errorf("of a revision: %+v, %v", d, err)
+	}
+	if err := a.replaceRecording(t.Context(), b.SHA256, ids, false, strings.NewReader(word)); err == nil {
+		t.Error("of a recording: no error")
+	}
+	if got := filesWith(t, a.dir, word); got != nil {
+		t.Errorf("kept in %v", got)
+	}
+}
+
 // TestForgetLooksIntoDamagedDeliveries has deliveries whose meeting is not known
 // damaged in the inbox and put aside by a repair: those that still name the meeting go,
 // and those that name none are reported.
@@ -101,8 +130,8 @@ func TestForgetLooksIntoDamagedDeliveries(t *testing.T) {
 	nameless := []byte("{\"title\":\"" + word + " and so on")
 	a := newArchive(t)
 	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "said")))
-	for name, stored := range map[string][]byte{"0-delivery-1": about(1)[20:], "0-delivery-2": s2(about(1)), "0-delivery-3": about(2), "0-delivery-4": nameless} {
-		if _, err := a.putAside(name, stored); err != nil {
+	for name, stored := range map[string][]byte{"delivery-1": about(1)[20:], "delivery-2": s2(about(1)), "delivery-3": about(2), "delivery-4": nameless} {
+		if _, err := a.putAside(t.Context(), 0, name, stored); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -66,7 +66,7 @@ func (c *check) repairOrphan(ctx context.Context, id int64, d *Damage) error {
 		return a.restoreRow(ctx, s, raw)
 	}
 	if s.size >= 0 {
-		if d.Aside, err = a.putAside(fmt.Sprintf("%d-%s-%d", s.recordingID, s.part, id), firstNonNil(own, s.body)); err != nil {
+		if d.Aside, err = a.putAside(ctx, s.recordingID, fmt.Sprintf("%s-%d", s.part, id), firstNonNil(own, s.body)); err != nil {
 			return err
 		}
 	}

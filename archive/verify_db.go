@@ -87,7 +87,7 @@ func (c *check) checkDeliveries(ctx context.Context, o VerifyOptions, found func
 			What: fmt.Sprintf("the body of delivery %d, %s, cannot be read back: %v", b.ID, b.State, b.Err)}
 		if o.Repair && b.State == inbox.StateApplied {
 			c.repair(&d, o, func() (err error) {
-				if d.Aside, err = c.archive.putAside(fmt.Sprintf("%d-delivery-%d", d.RecordingID, b.ID), b.Stored); err != nil {
+				if d.Aside, err = c.archive.putAside(ctx, d.RecordingID, fmt.Sprintf("delivery-%d", b.ID), b.Stored); err != nil {
 					return err
 				}
 				d.Outcome = "let go: what it brought is in the archive"

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -44,7 +45,7 @@ func (c *check) repairRevision(ctx context.Context, s stored, d *Damage) error {
 		return err
 	}
 	if s.size >= 0 {
-		if d.Aside, err = a.putAside(fmt.Sprintf("%d-%s-%d", s.recordingID, s.part, s.id), s.body); err != nil {
+		if d.Aside, err = a.putAside(ctx, s.recordingID, fmt.Sprintf("%s-%d", s.part, s.id), s.body); err != nil {
 			return err
 		}
 	}
@@ -105,9 +106,14 @@ func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d
 	return nil
 }
 
+// replaceRecording puts a backup's copy of a recording into the store, unless a meeting that
+// had it was forgotten meanwhile.
 func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64, damaged bool, r io.Reader) error {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
+	if left, err := a.meetingsWith(ctx, sha); err != nil || len(left) < len(ids) {
+		return cmp.Or(err, errors.New("a meeting no longer has it; repair again"))
+	}
 	if damaged {
 		var marks []Mark
 		for _, id := range ids {
@@ -268,14 +274,22 @@ func (c *check) rebuildRepaired(ctx context.Context, found func(Damage)) error {
 // inspect. Names begin with the meeting's recording_id, by which forget finds them.
 const asideDir = "damaged"
 
-// putAside keeps bytes that are about to be replaced, and returns their path.
-func (a *Archive) putAside(name string, body []byte) (string, error) {
-	path := filepath.Join(a.dir, asideDir, name)
+// putAside keeps bytes of a meeting that are about to be replaced, and returns their path.
+// It fails with ErrForgotten and keeps nothing of a meeting that was forgotten meanwhile.
+func (a *Archive) putAside(ctx context.Context, id int64, name string, body []byte) (string, error) {
+	path := filepath.Join(a.dir, asideDir, fmt.Sprintf("%d-%s", id, name))
 	if err := durable.MkdirAll(filepath.Dir(path)); err != nil {
 		return "", err
 	}
 	if err := durable.WriteFile(path, body); err != nil {
 		return "", fmt.Errorf("put damaged bytes aside: %w", err)
+	}
+	gone, err := a.Forgotten(ctx, []int64{id}) // forget looks for files after its tombstone
+	if err == nil && len(gone) > 0 {
+		err = ErrForgotten
+	}
+	if err != nil {
+		return "", errors.Join(err, durable.Remove(path))
 	}
 	return path, nil
 }

@@ -224,7 +224,7 @@ func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
 		return err
 	}
 	if rows != nil {
-		if d.Aside, err = a.putAside(fmt.Sprintf("%d-rows.json", id), rows); err != nil {
+		if d.Aside, err = a.putAside(ctx, id, "rows.json", rows); err != nil {
 			return err
 		}
 		c.askAgain(ctx, id, "all versions of "+a.meetingName(ctx, id), true, d)
@@ -261,7 +261,7 @@ func (a *Archive) putRowsAside(ctx context.Context, s stored, current bool) (str
 	if err != nil || rows == nil {
 		return "", err
 	}
-	path, err := a.putAside(fmt.Sprintf("%d-rows-%d.json", s.recordingID, s.id), rows)
+	path, err := a.putAside(ctx, s.recordingID, fmt.Sprintf("rows-%d.json", s.id), rows)
 	return "; the meeting's rows are kept in " + path, err
 }
 
