@@ -192,7 +192,14 @@ func (a *Archive) readHold(ctx context.Context, rules []RetentionRule, shown boo
 // ages no meeting, see confirmedClock. Meetings that WaitsUntil holds are left, see
 // [Archive.MovedMeetings].
 func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
-	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules, head int64) { k.look(head) })
+	byReads, err := a.keptByReads(ctx)
+	if err != nil {
+		return false, err
+	}
+	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules, head int64) {
+		k.look(head)
+		k.noteKept(byReads)
+	})
 	if err != nil {
 		return false, err
 	}
@@ -211,7 +218,7 @@ func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done
 		}
 	}
 	return waiting, a.deleteExpired(ctx, expired, func(e *Expired) (bool, error) {
-		if !e.WaitsUntil.IsZero() || !due[e.RecordingID] {
+		if ended, noted := k.Kept[e.RecordingID]; noted && ended == 0 || !e.WaitsUntil.IsZero() || !due[e.RecordingID] {
 			return false, nil
 		}
 		kept, err := a.isKept(ctx, e, rules, clock.At)

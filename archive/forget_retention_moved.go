@@ -59,6 +59,9 @@ type notices struct {
 	Ran     time.Duration `json:"ran"`             // that of the confirmed clock
 	Noticed int64         `json:"noticed"`         // up to this change of the log they have, or a person has accepted them
 	Looks   []look        `json:"looks,omitempty"` // since then, the oldest first
+	// Kept are the meetings that only their newest reads keep, see isKept: with 0, or with
+	// the Ran at which the rules first saw that these keep them no more.
+	Kept map[int64]time.Duration `json:"kept,omitempty"`
 }
 
 // look is a run of the rules.
@@ -82,6 +85,22 @@ func (n *notices) look(head int64) {
 	}
 }
 
+// noteKept notes the meetings that only their newest reads keep now.
+func (n *notices) noteKept(now map[int64]time.Duration) {
+	for id, ended := range n.Kept {
+		if _, ok := now[id]; ok {
+			continue
+		}
+		if ended == 0 {
+			ended = n.Ran
+		}
+		if n.Ran-ended < movedNotice {
+			now[id] = ended
+		}
+	}
+	n.Kept = now
+}
+
 // wait returns how long a change after Noticed is still to be known.
 func (n *notices) wait(seq int64) time.Duration {
 	for _, l := range n.Looks {
@@ -93,8 +112,8 @@ func (n *notices) wait(seq int64) time.Duration {
 }
 
 // setWaits finds the meetings that expire by a change that has not been known for
-// movedNotice: those whose row has changed since, and of which the rules keep the
-// recordings by a row that was shown before.
+// movedNotice: those whose row has changed since, or that their newest reads have kept, and of
+// which the rules keep the recordings by a row that was shown before.
 func (a *Archive) setWaits(ctx context.Context, expired []Expired, rules []RetentionRule, n notices, now time.Time) error {
 	if len(expired) == 0 {
 		return nil
@@ -106,16 +125,24 @@ func (a *Archive) setWaits(ctx context.Context, expired []Expired, rules []Reten
 	}
 	for i := range expired {
 		e := &expired[i]
-		seq, ok := changed[e.RecordingID]
-		if !ok {
+		seq, moved := changed[e.RecordingID]
+		ended, noted := n.Kept[e.RecordingID]
+		if noted && ended == 0 || !noted && !moved {
 			continue
+		}
+		var wait time.Duration
+		if moved {
+			wait = n.wait(seq)
+		}
+		if noted {
+			wait = max(wait, movedNotice-(n.Ran-ended))
 		}
 		kept, err := a.wasKept(ctx, e, rules, now)
 		if err != nil {
 			return fmt.Errorf("read how meeting %d was shown: %w", e.RecordingID, err)
 		}
 		if kept {
-			e.WaitsUntil = a.now().Add(n.wait(seq)).UTC()
+			e.WaitsUntil = a.now().Add(wait).UTC()
 		}
 	}
 	return nil
@@ -132,11 +159,37 @@ func (a *Archive) wasKept(ctx context.Context, e *Expired, rules []RetentionRule
 	return kept, err
 }
 
+// keptByReads returns those of the meetings that expire of which isKept.
+func (a *Archive) keptByReads(ctx context.Context) (map[int64]time.Duration, error) {
+	k, _, err := a.readRules(ctx)
+	rules, now := k.inForce(), a.now()
+	kept := map[int64]time.Duration{}
+	if err != nil || !haveNames(rules) {
+		return kept, err
+	}
+	expired, err := a.expiredAt(ctx, rules, k.notices, now)
+	for i := range expired {
+		ok, err := a.isKept(ctx, &expired[i], rules, now)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			kept[expired[i].RecordingID] = 0
+		}
+	}
+	return kept, err
+}
+
+// haveNames reports whether it depends on a meeting's type or team which rule is its own.
+func haveNames(rules []RetentionRule) bool {
+	return slices.ContainsFunc(rules, func(r RetentionRule) bool { return len(r.Types)+len(r.Teams) > 0 })
+}
+
 // isKept reports whether the rules keep the recordings of a meeting by the team and the type
 // that the newest reads name. Its current row may have others: a value that comes back to an
 // account counts only where that account is the row's home (docs/merging.md).
 func (a *Archive) isKept(ctx context.Context, e *Expired, rules []RetentionRule, now time.Time) (bool, error) {
-	if !slices.ContainsFunc(rules, func(r RetentionRule) bool { return len(r.Types)+len(r.Teams) > 0 }) {
+	if !haveNames(rules) {
 		return false, nil
 	}
 	var kind, team string
