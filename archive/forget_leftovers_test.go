@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/klauspost/compress/s2"
 
@@ -93,7 +94,8 @@ func TestDamagedRecordingsAreForgottenToo(t *testing.T) {
 }
 
 // TestARepairKeepsNothingOfAForgottenMeeting goes on with repairs of a revision and of a
-// recording whose meeting was forgotten after they had read the damage.
+// recording whose meeting was forgotten after they had read the damage. Nor does it keep a
+// recording that forget has not deleted yet, or call any of it damage.
 func TestARepairKeepsNothingOfAForgottenMeeting(t *testing.T) {
 	const word = "Xylophonist"
 	a := newArchive(t)
@@ -112,13 +114,62 @@ func TestARepairKeepsNothingOfAForgottenMeeting(t *testing.T) {
 	if err := c.repairRevision(t.Context(), damaged, &d); !errors.Is(err, ErrForgotten) || d.Aside != "" {
 		t.Errorf("of a revision: %+v, %v", d, err)
 	}
-	if err := a.replaceRecording(t.Context(), b.SHA256, ids, false, strings.NewReader(word)); err == nil {
-		t.Error("of a recording: no error")
+	for _, ids := range [][]int64{ids, nil} { // read before forget, and after it
+		if err := a.replaceRecording(t.Context(), b.SHA256, ids, false, strings.NewReader(word)); err == nil {
+			t.Errorf("of a recording of %v: no error", ids)
+		}
+	}
+	orphan := stored{id: 77, recordingID: 1, part: api.PartMeeting, size: -1}
+	if err := a.restoreRow(t.Context(), orphan, meetingJSON(1, word, word)); err != nil {
+		t.Error(err)
+	}
+	found := func(d Damage) { t.Errorf("called a damage: %s", d) }
+	if err := c.checkBlob(t.Context(), b, c.options, found); err != nil {
+		t.Error(err)
 	}
 	if got := filesWith(t, a.dir, word); got != nil {
 		t.Errorf("kept in %v", got)
 	}
+	_, err = a.db.W.Exec(`UPDATE tombstones SET done_at = NULL, blobs = ?`, `["`+b.SHA256+`"]`)
+	if _, failed := a.media.Put(t.Context(), strings.NewReader(word)); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	if err := errors.Join(a.dropRecording(t.Context(), b.SHA256, true), c.checkUnknownBlobs(t.Context(), c.options, found)); err != nil {
+		t.Error(err)
+	}
+	if err := a.FinishForgetting(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := filesWith(t, a.dir, word); got != nil {
+		t.Errorf("after all kept in %v", got)
+	}
 }
+
+// TestForgetDoesNotWaitForABackupsCopy looks, while a repair reads a backup's copy of a
+// recording, whether other recordings can be deleted and attached.
+func TestForgetDoesNotWaitForABackupsCopy(t *testing.T) {
+	a := newArchive(t)
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "said")))
+	b := withMedia(t, a, 1, "moving pictures")
+	if err := os.Remove(media.Path(a.media, b.SHA256)); err != nil {
+		t.Fatal(err)
+	}
+	read := iotest.OneByteReader(strings.NewReader("moving pictures"))
+	err := a.replaceRecording(t.Context(), b.SHA256, []int64{1}, false, readFunc(func(p []byte) (int, error) {
+		if !a.blobs.TryLock() {
+			t.Fatal("they wait")
+		}
+		a.blobs.Unlock()
+		return read.Read(p)
+	}))
+	if _, damages := verify(t, a, VerifyOptions{}); err != nil || len(damages) > 0 {
+		t.Error(err, damages)
+	}
+}
+
+type readFunc func(p []byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestForgetLooksIntoDamagedDeliveries has deliveries whose meeting is not known
 // damaged in the inbox and put aside by a repair: those that still name the meeting go,

@@ -124,14 +124,14 @@ func (a *Archive) readOrphan(ctx context.Context, id int64) (s stored, raw []byt
 }
 
 // restoreRow makes the row of a revision again. It deletes the revision instead when
-// another one has the same content.
+// another one has the same content, or the meeting was forgotten.
 func (a *Archive) restoreRow(ctx context.Context, s stored, raw []byte) error {
 	hash, empty, ok := api.Judge(raw)
 	if !ok {
 		return errors.New("its bytes are not JSON")
 	}
-	_, err := a.db.W.ExecContext(ctx, `INSERT INTO revisions (id, recording_id, part, hash, empty) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		s.id, s.recordingID, s.part, hash[:], empty)
+	_, err := a.db.W.ExecContext(ctx, `INSERT INTO revisions (id, recording_id, part, hash, empty) SELECT ?1, ?2, ?3, ?4, ?5
+		WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?2) ON CONFLICT DO NOTHING`, s.id, s.recordingID, s.part, hash[:], empty)
 	if err != nil {
 		return err
 	}

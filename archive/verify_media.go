@@ -85,18 +85,27 @@ func (a *Archive) readBlobs(ctx context.Context, after string) ([]media.Blob, er
 
 func (c *check) checkBlob(ctx context.Context, want media.Blob, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
+	d := Damage{Class: DamageFile, Path: media.Path(a.media, want.SHA256)}
 	r, got, err := a.media.Open(ctx, want.SHA256)
 	switch {
 	case errors.Is(err, media.ErrNotFound):
-		d := Damage{Class: DamageFileMissing, Path: media.Path(a.media, want.SHA256), What: "the file of a recording is missing"}
+		var exists bool // forgotten or expired since the rows were read
+		err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM media WHERE sha256 = ?)`, want.SHA256).Scan(&exists)
+		if err != nil || !exists {
+			return err
+		}
+		d.Class, d.What = DamageFileMissing, "the file of a recording is missing"
 		c.repair(&d, o, func() error { return c.repairRecording(ctx, want.SHA256, false, &d) })
 		found(d)
 		return nil
-	case err != nil:
+	case err != nil && (ctx.Err() != nil || media.IsUnavailable(err)):
 		return err
+	case err != nil: // a repair could lose what a person can make readable again
+		d.What = fmt.Sprintf("it cannot be opened: %v; make it readable, or move it away and repair", err)
+		found(d)
+		return nil
 	}
 	defer r.Close()
-	d := Damage{Class: DamageFile, Path: media.Path(a.media, want.SHA256)}
 	switch {
 	case got.Size != want.Size:
 		d.What = fmt.Sprintf("it has %d bytes and not %d", got.Size, want.Size)
@@ -139,13 +148,15 @@ func hashDamage(ctx context.Context, r io.Reader, sha string) (string, error) {
 
 // dropRecording removes a lost recording from its meetings and queues its download
 // again. It puts a damaged file aside under media/damaged, with a mark for each of
-// the meetings, by which forgetting finds the file.
-func (a *Archive) dropRecording(ctx context.Context, sha string, quarantined bool) error {
+// the meetings, by which forgetting finds the file, and leaves a file without meetings: it
+// is being forgotten.
+func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) error {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
-	_, err := a.change(ctx, func(tx *sql.Tx) error {
+	var ids []int64
+	_, err := a.change(ctx, func(tx *sql.Tx) (err error) {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
-		ids, err := sqlite.Column[int64](t.Context(), t, `DELETE FROM attachments WHERE sha256 = ? RETURNING recording_id`, sha)
+		ids, err = sqlite.Column[int64](t.Context(), t, `DELETE FROM attachments WHERE sha256 = ? RETURNING recording_id`, sha)
 		if err != nil {
 			return err
 		}
@@ -159,7 +170,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, quarantined boo
 			if err := t.logChange(id, ChangeMedia, ""); err != nil {
 				return err
 			}
-			if quarantined {
+			if damaged {
 				if err := setMarks(ctx, tx, []Mark{quarantineMark(sha, id)}); err != nil {
 					return err
 				}
@@ -168,21 +179,26 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, quarantined boo
 		_, err = t.Exec(`DELETE FROM media WHERE sha256 = ?`, sha)
 		return err
 	})
-	if err != nil || !quarantined {
+	if err != nil || !damaged || len(ids) == 0 {
 		return err
 	}
 	return media.Quarantine(ctx, a.media, a.dir, sha)
 }
 
-// checkUnknownBlobs reports blobs without a row. A crash between storing and attaching
-// leaves such a blob, and the next download of the recording uses it.
+// checkUnknownBlobs reports blobs without a row, except those that are being forgotten. A
+// crash between storing and attaching leaves such a blob, and the next download of the
+// recording uses it.
 func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	return a.media.Walk(ctx, func(b media.Blob) error {
 		var used bool
-		err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM media WHERE sha256 = ?)`, b.SHA256).Scan(&used)
+		err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM media WHERE sha256 = ?1) OR
+			EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE done_at IS NULL AND value = ?1)`, b.SHA256).Scan(&used)
 		if err != nil || used {
 			return err
+		}
+		if _, err := a.media.Stat(ctx, b.SHA256); errors.Is(err, ErrNotFound) {
+			return nil // deleted since the store was listed
 		}
 		d := Damage{Class: DamageFileExtra, Path: media.Path(a.media, b.SHA256), What: "no meeting has this recording"}
 		if o.Repair {
@@ -219,6 +235,9 @@ func (a *Archive) putUnknownAside(ctx context.Context, sha string, d *Damage) er
 			return err
 		}
 	}
+	if err := media.Quarantine(ctx, a.media, a.dir, sha); err != nil {
+		return err
+	}
 	d.Outcome, d.Aside = "put aside", media.QuarantinePath(a.media, a.dir, sha)
-	return media.Quarantine(ctx, a.media, a.dir, sha)
+	return nil
 }

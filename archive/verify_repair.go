@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/durable"
+	"minutebook/internal/seal"
 	"minutebook/internal/sqlite"
 )
 
@@ -107,11 +109,20 @@ func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d
 }
 
 // replaceRecording puts a backup's copy of a recording into the store, unless a meeting that
-// had it was forgotten meanwhile.
+// had it was forgotten meanwhile. Forget does not wait until the copy is read.
 func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64, damaged bool, r io.Reader) error {
+	temp, err := os.CreateTemp(filepath.Dir(a.PartialPath("any")), durable.TempPrefix+"*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	_, err = seal.Copy(ctx, temp, r)
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return sqlite.WrapDiskFull(err)
+	}
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
-	if left, err := a.meetingsWith(ctx, sha); err != nil || len(left) < len(ids) {
+	if left, err := a.meetingsWith(ctx, sha); err != nil || len(left) == 0 || len(left) < len(ids) {
 		return cmp.Or(err, errors.New("a meeting no longer has it; repair again"))
 	}
 	if damaged {
@@ -123,7 +134,7 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 			return err
 		}
 	}
-	blob, err := a.media.Put(ctx, r)
+	blob, err := a.media.Import(ctx, temp.Name())
 	if err == nil && blob.SHA256 != sha {
 		return errors.Join(fmt.Errorf("the backup's copy has the hash %s", blob.SHA256), a.media.Delete(ctx, blob.SHA256))
 	}

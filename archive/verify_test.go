@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,16 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 		"file missing":        {func(t *testing.T, a *Archive) { os.Remove(blob(t, a)) }, DamageFileMissing, 0, true},
 		"byte flipped":        {func(t *testing.T, a *Archive) { rewrite(t, blob(t, a), "a recording, of a kinD") }, DamageFile, 0, true},
 		"file cut short":      {func(t *testing.T, a *Archive) { rewrite(t, blob(t, a), "a recor") }, DamageFile, 0, true},
+		"directory for a file": {func(t *testing.T, a *Archive) {
+			if err := errors.Join(os.Remove(blob(t, a)), os.Mkdir(blob(t, a), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}, DamageFile, 0, true},
+		"link to itself": {func(t *testing.T, a *Archive) {
+			if err := errors.Join(os.Remove(blob(t, a)), os.Symlink(blob(t, a), blob(t, a))); err != nil {
+				t.Fatal(err)
+			}
+		}, DamageFile, 0, false},
 		"blob too many": {func(t *testing.T, a *Archive) {
 			if _, err := a.media.Put(t.Context(), strings.NewReader("lone")); err != nil {
 				t.Fatal(err)

@@ -124,13 +124,16 @@ func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) e
 	if errors.Is(err, archive.ErrNotFound) {
 		return b.recordLost(ctx, blob, "its file is missing")
 	}
+	if err != nil && ctx.Err() == nil && !media.IsUnavailable(err) {
+		return b.recordLost(ctx, blob, "it cannot be opened: "+err.Error())
+	}
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	from := &sourceReader{Reader: r}
 	err = b.writeFile(ctx, path, from)
-	if errors.Is(from.err, syscall.EIO) {
+	if errors.Is(from.err, syscall.EIO) || errors.Is(from.err, syscall.EISDIR) {
 		return b.recordLost(ctx, blob, "it cannot be read: "+from.err.Error())
 	}
 	if err != nil {

@@ -149,9 +149,9 @@ func TestABackupIsNotMadeTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// TestABackupNamesLostRecordings loses a recording that no generation has, and
-// damages another one: everything else is backed up, nothing is removed, and the
-// restored archive misses the two alone.
+// TestABackupNamesLostRecordings loses a recording that no generation has, damages another
+// one, and puts a directory and a link to itself in the place of two: everything else is
+// backed up, nothing is removed, and the restored archive misses these alone.
 func TestABackupNamesLostRecordings(t *testing.T) {
 	t.Parallel()
 	a, dest := archivetest.WithMeetings(t, 4), t.TempDir()
@@ -163,17 +163,20 @@ func TestABackupNamesLostRecordings(t *testing.T) {
 	must(t, os.Remove(blobPath(a, absent.SHA256)))
 	must(t, os.Chmod(blobPath(a, damaged.SHA256), 0o600))
 	must(t, os.WriteFile(blobPath(a, damaged.SHA256), []byte("damaged before anY"), 0o400))
+	directory, loop := blobPath(a, archivetest.Attach(t, a, 2, "a directory").SHA256), blobPath(a, archivetest.Attach(t, a, 3, "a link").SHA256)
+	must(t, errors.Join(os.Remove(directory), os.Mkdir(directory, 0o700), os.Remove(loop), os.Symlink(loop, loop)))
 	r := backUp(t, a, dest, keep)
-	if len(r.Lost) != 2 || len(r.Pruned) > 0 || r.Copied+r.Kept != 4 || !strings.Contains(r.Lost[0].String()+r.Lost[1].String(), `recording of "T"`) {
+	if len(r.Lost) != 4 || len(r.Pruned) > 0 || r.Copied+r.Kept != 4 || !strings.Contains(r.Lost[0].String()+r.Lost[1].String(), `recording of "T"`) {
 		t.Errorf("%+v", r)
 	}
 	if n := len(generationNames(t, dest)); n != 2 || archivetest.Exists(filepath.Join(dest, "media", damaged.SHA256[:2], damaged.SHA256)) {
 		t.Errorf("%d generations, or the damaged recording is in them", n)
 	}
 	_, damages := verify(t, restored(t, RestoreOptions{From: dest}), archive.VerifyOptions{})
-	if len(damages) != 2 || damages[0].Class != archive.DamageFileMissing || damages[1].Class != archive.DamageFileMissing {
+	if len(damages) != 4 || slices.ContainsFunc(damages, func(d archive.Damage) bool { return d.Class != archive.DamageFileMissing }) {
 		t.Errorf("restored: %v", damages)
 	}
+	must(t, os.Remove(loop)) // which verify asks for
 	verify(t, a, archive.VerifyOptions{Repair: true})
 	if r := backUp(t, a, dest, keep); len(r.Lost)+len(r.Doubts) > 0 || len(r.Pruned) != 2 {
 		t.Errorf("after the repair: %+v", r)

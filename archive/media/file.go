@@ -146,7 +146,7 @@ func describe(ctx context.Context, f *os.File) (Blob, error) {
 	return Blob{hex.EncodeToString(h.Sum(nil)), size, kind}, nil
 }
 
-// Open is part of [Store].
+// Open is part of [Store]. A file whose bytes cannot be read is opened too: reading it fails.
 func (s *fileStore) Open(_ context.Context, sha string) (Reader, Blob, error) {
 	if !ValidName(sha) {
 		return nil, Blob{}, fmt.Errorf("open blob: %w", ErrNotFound)
@@ -164,7 +164,7 @@ func (s *fileStore) Open(_ context.Context, sha string) (Reader, Blob, error) {
 	}
 	kind, err := sniff(f)
 	if err != nil {
-		return nil, Blob{}, errors.Join(fmt.Errorf("open blob: %w", err), f.Close())
+		kind = "application/octet-stream"
 	}
 	return f, Blob{sha, info.Size(), kind}, nil
 }
@@ -208,14 +208,14 @@ func (s *fileStore) Walk(ctx context.Context, fn func(Blob) error) error {
 		if d.IsDir() || !ValidName(d.Name()) || path != s.path(d.Name()) {
 			return nil
 		}
-		blob, err := s.Stat(ctx, d.Name())
-		if errors.Is(err, ErrNotFound) {
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("walk media: %w", err)
 		}
-		return fn(blob)
+		return fn(Blob{SHA256: d.Name(), Size: info.Size()})
 	})
 }
 

@@ -43,8 +43,7 @@ type Store interface {
 	Stat(ctx context.Context, sha256 string) (Blob, error)
 	// Delete removes a blob. It succeeds for a blob that is not in the store.
 	Delete(ctx context.Context, sha256 string) error
-	// Walk calls fn for every blob until fn fails. The content type is empty
-	// where it would take a call to the server for each blob.
+	// Walk calls fn for every blob until fn fails, without its content type.
 	Walk(ctx context.Context, fn func(Blob) error) error
 }
 
