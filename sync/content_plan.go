@@ -12,7 +12,7 @@ import (
 // light page does not carry, for meetings that are new or read again, and
 // content that a full page should have carried and did not. The tasks in done
 // were fulfilled by the page.
-func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Observation, sent time.Time) (wanted []contentTask, done []int64, err error) {
+func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Observation) (wanted []contentTask, done []int64, err error) {
 	ids := make([]int64, len(batch))
 	for i, ob := range batch {
 		ids[i] = ob.RecordingID
@@ -23,14 +23,15 @@ func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Obse
 	}
 	seen := map[int64]bool{}
 	var d taskPlan
+	now := s.now() // not the time of the call: only this clock says when a task is due
 	for _, ob := range batch {
 		if seen[ob.RecordingID] {
 			continue
 		}
 		seen[ob.RecordingID] = true
-		a := newTask(o, ob, rows[ob.RecordingID], sent)
+		a := newTask(o, ob, rows[ob.RecordingID], now)
 		if o.content && !o.account.OAuth {
-			s.planAfterFullPage(&d, a, rows[ob.RecordingID] != nil, sent)
+			s.planAfterFullPage(&d, a, rows[ob.RecordingID] != nil, now)
 		} else {
 			s.planAfterLightPage(&d, o, a, rows[ob.RecordingID] != nil)
 		}
@@ -47,7 +48,7 @@ type taskPlan struct {
 // planAfterFullPage looks at a meeting of a page with content. Content that is
 // missing does not exist yet and gets a task, unless it was waited for when the
 // meeting was new.
-func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, isKnown bool, sent time.Time) {
+func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, isKnown bool, now time.Time) {
 	old, asked := s.content.get(a.RecordingID)
 	if !a.Transcript && !a.Summary {
 		if asked {
@@ -59,10 +60,10 @@ func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, isKnown bool, sen
 		old.Transcript, old.Summary = a.Transcript, a.Summary
 		a = old
 	}
-	if a.dueAt(sent).After(sent) || (!asked && isKnown && sent.Sub(a.Created) > oldAfter) {
+	if a.dueAt(now).After(now) || (!asked && isKnown && now.Sub(a.Created) > oldAfter) {
 		return // its next attempt is planned, or it was attempted often enough
 	}
-	next, ok := a.nextAttempt(sent)
+	next, ok := a.nextAttempt(now)
 	switch {
 	case ok:
 		d.wanted = append(d.wanted, next)
@@ -91,16 +92,16 @@ func (s *Syncer) planAfterLightPage(d *taskPlan, o walkSpec, a contentTask, isKn
 
 // newTask returns the task for content that neither the observation nor the
 // archive has. Both Transcript and Summary are false when nothing is missing.
-func newTask(o walkSpec, ob archive.Observation, row *archive.Row, sent time.Time) contentTask {
+func newTask(o walkSpec, ob archive.Observation, row *archive.Row, now time.Time) contentTask {
 	created := createdAt(ob.Parts[api.PartMeeting])
 	if created.IsZero() {
-		created = sent
+		created = now
 	}
 	return contentTask{
 		RecordingID: ob.RecordingID, Account: o.account.Name, List: o.list.Name,
 		Transcript: !api.HasContent(api.PartTranscript, ob.Parts[api.PartTranscript]) && (row == nil || !row.HasTranscript),
 		Summary:    !api.HasContent(api.PartSummary, ob.Parts[api.PartSummary]) && (row == nil || !row.HasSummary),
-		Created:    created, First: sent, Due: sent,
+		Created:    created, First: now, Due: now,
 	}
 }
 

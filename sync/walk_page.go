@@ -101,7 +101,7 @@ func (l *meetingsPage) leaveOut(id int64) bool {
 
 // tryPage is applyPage for a page with nothing to leave out.
 func (s *Syncer) tryPage(ctx context.Context, o walkSpec, page *meetingsPage, t *runStats, mark archive.Mark) error {
-	wanted, done, err := s.planTasks(ctx, o, page.batch, page.SentAt)
+	wanted, done, err := s.planTasks(ctx, o, page.batch)
 	if err != nil {
 		return err
 	}
