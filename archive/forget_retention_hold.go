@@ -3,7 +3,9 @@ package archive
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -132,6 +134,30 @@ func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change
 		return k, c, err
 	}
 	return k, c, a.SetMarks(ctx, Mark{Key: retentionKey, Value: value})
+}
+
+// restoreRules has the rules of a restored archive wait like new ones: the service may have
+// changed, since the copy was made, the team or type by which they keep a meeting's recordings.
+func restoreRules(ctx context.Context, tx *sql.Tx) error {
+	var value []byte
+	err := tx.QueryRowContext(ctx, `SELECT value FROM marks WHERE key = ?`, retentionKey).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	var k knownRules
+	if err == nil {
+		err = json.Unmarshal(value, &k)
+	}
+	if err == nil {
+		value, err = json.Marshal(knownRules{notices: k.notices})
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `UPDATE marks SET value = ? WHERE key = ?`, value, retentionKey)
+	}
+	if err != nil {
+		return fmt.Errorf("have the retention rules wait: %w", err)
+	}
+	return nil
 }
 
 // AcceptRetention puts rules in force at once, by the clock as it is.

@@ -46,7 +46,7 @@ type Restored struct {
 
 // BeginEpoch makes the restored archive.db in db an archive of its own: it begins
 // an epoch, so that followers of the old one start over, notes where it comes
-// from, and takes the rate budgets for used up. It forgets the meetings that were
+// from, takes the rate budgets for used up, and has retention rules wait. It forgets the meetings that were
 // forgotten after the copy was made: their rows go at once, their deliveries and
 // recordings when the archive is opened. It fails with [sqlite.ErrNewer] for a schema of
 // a later version.
@@ -94,6 +94,9 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 			if _, err := tx.ExecContext(ctx, step, args...); err != nil {
 				return fmt.Errorf("spend the rate budgets: %w", err)
 			}
+		}
+		if err := restoreRules(ctx, tx); err != nil {
+			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'restore', 0, '', ?)`,
 			r.At.UnixMilli(), r.Source)

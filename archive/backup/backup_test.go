@@ -97,6 +97,10 @@ func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
 	if err := a.SaveBudget(t.Context(), "main", []byte(`{"v":1}`)); err != nil {
 		t.Fatal(err)
 	}
+	rules := []archive.RetentionRule{{MediaAfter: 100 * 365 * 24 * time.Hour}}
+	if err := a.AcceptRetention(t.Context(), rules); err != nil {
+		t.Fatal(err)
+	}
 	for name, o := range map[string]Options{"plain": {}, "sealed": {Recipients: []age.Recipient{id.Recipient()}}} {
 		dest := filepath.Join(t.TempDir(), "usb")
 		r := backUp(t, a, dest, o)
@@ -131,6 +135,9 @@ func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
 			if budget, err := back.LoadBudget(t.Context(), connection); err != nil || string(budget) != api.SpentBudget {
 				t.Errorf("%s: the rate budget of %s begins as %s, %v; the calls of the last minute are not known", name, connection, budget, err)
 			}
+		}
+		if hold, err := back.LookAtRetention(t.Context(), rules); err != nil || !hold.Waiting {
+			t.Errorf("%s: rules delete by what the service showed before the copy was made: %+v, %v", name, hold, err)
 		}
 		left, _ := filepath.Glob(filepath.Join(a.Dir(), ".tmp-*"))
 		if len(left) > 0 {

@@ -22,9 +22,10 @@ func (m *Main) retentionCmd() *cobra.Command {
 		Short: "Delete the recordings that the [retention] rules no longer keep",
 		Long: "Deletes the recordings that are older than the [retention] rules of the\n" +
 			"configuration allow. What was said stays. The daemon does it every hour.\n\n" +
-			"Rules that are new, or delete more than they did, wait until the daemon has run for a\n" +
-			"day after `minutebook status` or an admin's page of it has first shown them; --apply\n" +
-			"does not wait. --dry-run shows what the rules of the configuration given would delete,\n" +
+			"Rules that are new, or delete more than they did, and all after a restore, wait until\n" +
+			"the daemon has run for a day after `minutebook status` or an admin's page of it has\n" +
+			"first shown them; --apply does not wait.\n" +
+			"--dry-run shows what the rules of the configuration given would delete,\n" +
 			"also beside a daemon that runs with others.\n\n" +
 			"When the service changes the team, type or start of a meeting, so that the rules\n" +
 			"no longer keep its recordings, these wait for a week in which the daemon runs, or\n" +

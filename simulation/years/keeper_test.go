@@ -230,8 +230,7 @@ func (w *world) restore(g *rand.Rand) {
 	w.restores++
 	w.dataDir = dir
 	w.oracle.goBack(b.memory)
-	w.config.keeps.since = time.Time{} // it may know these rules from before
-	w.oracle.restored = time.Now()
+	w.config.keeps.since = time.Now() // as if they were new
 	w.disturbRelay()
 	w.restoreHooks(b.at)
 	w.start(dir)

@@ -34,7 +34,6 @@ type oracle struct {
 	raw      map[string]string
 	moved    map[string]bool // addresses whose account was configured otherwise
 	teams    map[int64]teamsShown
-	restored time.Time            // when the last backup was: the archive knows the rules of then
 	before   keeping              // the rules that were in force before the configured ones
 	notes    map[int]personalNote // by their numbers
 	noted    int                  // the newest number
@@ -188,6 +187,7 @@ type memory struct {
 	imported map[int]bool
 	tokens   map[string]string // refresh tokens, by account
 	notes    map[int]personalNote
+	teams    map[int64]teamsShown
 }
 
 // remember returns the content that a backup made now must have.
@@ -195,7 +195,7 @@ func (o *oracle) remember() memory {
 	o.settle(time.Now(), false)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), o.w.app.keptTokens(), maps.Clone(o.notes)}
+	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), o.w.app.keptTokens(), maps.Clone(o.notes), maps.Clone(o.teams)}
 }
 
 // goBack notes that an archive was restored from a backup with this content.
@@ -204,6 +204,7 @@ func (o *oracle) goBack(m memory) {
 	defer o.mu.Unlock()
 	o.must, o.acked, o.attached, o.pending = maps.Clone(m.must), maps.Clone(m.acked), maps.Clone(m.attached), nil
 	o.imported, o.notes = maps.Clone(m.imported), maps.Clone(m.notes)
+	o.teams, o.before = maps.Clone(m.teams), keeping{}
 	o.w.app.keepTokens(m.tokens)
 	for id := range o.forgot {
 		prefix := strconv.FormatInt(id, 10) + "/"

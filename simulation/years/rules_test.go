@@ -154,7 +154,7 @@ func (o *oracle) expired(id int64) {
 	case m == nil:
 	case !o.deletes(k, m):
 		o.w.report("retention deletes the recording of %d, which is of %s and the team %q, with the rules %s", id, stamp(m.created), o.teams[id].current, k)
-	case time.Since(k.since) < noticeOfRules && k.since.Sub(o.restored) >= noticeOfRules && !o.deletes(o.before, m):
+	case time.Since(k.since) < noticeOfRules && !o.deletes(o.before, m):
 		o.w.report("retention deletes the recording of %d without notice, with the rules %s, %s before", id, k, o.before)
 	case slices.ContainsFunc(o.teams[id].changes, func(c teamChange) bool {
 		return strings.EqualFold(c.former, k.team) && time.Since(c.at) < noticeOfMoves-grace
