@@ -76,7 +76,7 @@ func (m *Main) printRetention(q control.RetentionRequest, r control.RetentionRes
 		}
 	}
 	if r.Waiting {
-		_, err := fmt.Fprintln(m.Stdout, "the rules are new or wider: they wait until a day after status has shown them, or for retention --apply")
+		_, err := fmt.Fprintln(m.Stdout, "the rules are new to this archive, or wider: they wait until a day after status has shown them, or for retention --apply")
 		return err
 	}
 	return nil
@@ -127,7 +127,7 @@ func (d *daemon) runRetention(ctx context.Context) error {
 			d.log.Error().Err(err).Msg("apply the retention rules")
 		}
 		if waiting && !warned {
-			d.log.Warn().Msg("the retention rules are new or wider: they wait until a day after status has shown them, or for retention --apply")
+			d.log.Warn().Msg("the retention rules are new to this archive, or wider: they wait until a day after status has shown them, or for retention --apply")
 		}
 		warned = waiting
 		if m := d.archive.MovedMeetings(); m == nil {
