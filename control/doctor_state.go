@@ -62,6 +62,8 @@ func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
 		e.add("backup", SeverityError, again, "the last one, at %s, failed: %s", b.Began.UTC().Format(time.DateTime), b.Error)
 	case b.Succeeded.IsZero() && b.Next.IsZero():
 		e.add("backup", SeverityWarning, schedule, "none was ever made")
+	case b.Succeeded.IsZero() && b.Next.Before(now):
+		e.add("backup", SeverityNote, "", "none was made yet; the first one is due since %s", b.Next.UTC().Format(time.DateTime))
 	case b.Succeeded.IsZero():
 		e.add("backup", SeverityNote, "", "none was made yet; the first one is at %s", b.Next.UTC().Format(time.DateTime))
 	case age > oldBackup:

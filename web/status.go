@@ -29,7 +29,11 @@ type statusPage struct {
 	MayFetch bool            // recordings can be fetched again
 	MayRun   bool            // jobs can be run from here
 	Work     *operationsJSON // nil unless the visitor is an admin
+	now      time.Time
 }
+
+// Late reports whether a next time has passed: the work waits for other work.
+func (p statusPage) Late(next time.Time) bool { return !next.IsZero() && next.Before(p.now) }
 
 // accountView is an account with its jobs.
 type accountView struct {
@@ -91,7 +95,7 @@ var queueNames = []struct {
 // status answers /status.
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	p := statusPage{frame: s.newFrame(r, "status", "Status"), Progress: s.Index.Progress(), Admin: visitorOf(ctx).Admin}
+	p := statusPage{frame: s.newFrame(r, "status", "Status"), Progress: s.Index.Progress(), Admin: visitorOf(ctx).Admin, now: s.Now()}
 	state, err := s.visibleState(ctx, true)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -145,7 +146,8 @@ var upkeepNames = []struct{ key, name string }{{"backup", "Backup"}, {"prove", "
 
 // upkeepView is a job of upkeep on the page.
 type upkeepView struct {
-	Name string
+	Name    string
+	Running bool
 	upkeepJSON
 }
 
@@ -161,7 +163,8 @@ func (u upkeepJSON) Damaged() (n int) {
 func (o *operationsJSON) Jobs() (views []upkeepView) {
 	for _, u := range upkeepNames {
 		if job := o.Upkeep[u.key]; !job.Began.IsZero() || !job.Next.IsZero() {
-			views = append(views, upkeepView{u.name, job})
+			running := slices.ContainsFunc(o.Activities, func(a activityJSON) bool { return a.Name == u.key })
+			views = append(views, upkeepView{u.name, running, job})
 		}
 	}
 	return views

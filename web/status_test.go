@@ -145,9 +145,10 @@ func TestStatusTellsOfBackupsAndTheDisk(t *testing.T) {
 	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
 	s.status = &daemonState{Disk: diskJSON{Free: 40 << 30, Size: 100 << 30, FullAt: at.AddDate(0, 1, 0)},
 		Upkeep: map[string]upkeepJSON{"backup": {Began: at, Succeeded: at, Result: "a backup of 12 meetings", Warnings: []string{"beside the archive"}},
+			"prove":  {Next: at.Add(-time.Hour)},
 			"verify": {Began: at, Error: "the disk cannot be read", Damages: map[int]int{3: 2}, Next: at}},
 		Activities: []activityJSON{{Name: "verify", Since: at, Stage: "recordings", Done: 3, Total: 9}}}
-	s.shows(200, "/status", "Backups and checks", "a backup of 12 meetings", "beside the archive", "the disk cannot be read",
+	s.shows(200, "/status", "Backups and checks", "a backup of 12 meetings", "beside the archive", "the disk cannot be read", "It has not run yet; due since 1 Jul 2026, 11:00", "It has not succeeded yet; running now",
 		"verify: recordings, since 1 Jul 2026", "3 of 9", "43 GB of 107 GB free", "it is full at 1 Aug 2026")
 	var status struct{ Operations operationsJSON }
 	if s.answer(200, "/api/v1/status", &status); status.Operations.Upkeep["verify"].Damaged() != 2 || status.Operations.Disk.Size != 100<<30 {

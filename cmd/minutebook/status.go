@@ -22,12 +22,12 @@ func (m *Main) statusCmd() *cobra.Command {
 		Short: "Show what is kept, what is still to do and what fails",
 		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return perform(m, cmd, "status", control.StatusRequest{Shown: true}, nil, func(s control.StatusResult) error { return printStatus(m.Stdout, s) })
+			return perform(m, cmd, "status", control.StatusRequest{Shown: true}, nil, func(s control.StatusResult) error { return printStatus(m.Stdout, s, time.Now()) })
 		},
 	})
 }
 
-func printStatus(w io.Writer, s control.StatusResult) error {
+func printStatus(w io.Writer, s control.StatusResult, now time.Time) error {
 	var b strings.Builder
 	running := "no daemon is running"
 	if s.Running {
@@ -41,7 +41,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	if s.Receiver != nil {
 		printReceived(&b, *s.Receiver)
 	}
-	printUpkeep(&b, s)
+	printUpkeep(&b, s, now)
 	if s.Service != nil {
 		printService(&b, *s.Service)
 	}
@@ -59,7 +59,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	}
 	configured := map[string]bool{}
 	for _, a := range s.Accounts {
-		printAccount(&b, a)
+		printAccount(&b, a, now)
 		configured[a.Name] = true
 	}
 	others := slices.DeleteFunc(slices.Clone(s.Failures), func(f syncer.FailureStatus) bool { return configured[f.Account] })
@@ -67,7 +67,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 		if i == 0 {
 			b.WriteString("\nother failures\n")
 		}
-		fmt.Fprintf(&b, "  %s %s\n", f.Account, formatFailure(f))
+		fmt.Fprintf(&b, "  %s %s\n", f.Account, formatFailure(f, now))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -55,7 +55,7 @@ func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {
 
 // printAccount prints the coverage of an account's meetings, the backlog, the jobs,
 // the calls of this minute and the failures.
-func printAccount(b *strings.Builder, a syncer.AccountStatus) {
+func printAccount(b *strings.Builder, a syncer.AccountStatus, now time.Time) {
 	fmt.Fprintf(b, "\naccount %s\n", a.Name)
 	if a.Suspended != "" {
 		fmt.Fprintf(b, "  suspended since %s: %s\n", formatTime(a.SuspendedSince), a.Suspended)
@@ -69,7 +69,7 @@ func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 		if at, ok := a.LastSuccess[job]; ok {
 			last = formatTime(at)
 		}
-		next := "next " + formatTime(a.NextRun[job])
+		next := formatNext(a.NextRun[job], now)
 		if slices.Contains(a.Running, job) {
 			next = "running now"
 		}
@@ -89,7 +89,7 @@ func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 		if i == 0 {
 			b.WriteString("  failures\n")
 		}
-		fmt.Fprintf(b, "    %s\n", formatFailure(f))
+		fmt.Fprintf(b, "    %s\n", formatFailure(f, now))
 	}
 	if more := a.OpenFailures - len(a.Failures); more > 0 {
 		fmt.Fprintf(b, "    and %d more\n", more)
@@ -113,15 +113,24 @@ func printBacklog(b *strings.Builder, a syncer.AccountStatus) {
 }
 
 // formatFailure writes a failure without its account.
-func formatFailure(f syncer.FailureStatus) string {
+func formatFailure(f syncer.FailureStatus, now time.Time) string {
 	line := fmt.Sprintf("%s %s: %s (%s, last %s", f.Class, phrase.Tame(f.What), f.Reason, phrase.Count(f.Tries, "try", "tries"), formatTime(f.Last))
 	switch {
 	case f.Running:
 		line += ", tried again now"
 	case !f.NextTry.IsZero():
-		line += ", next " + formatTime(f.NextTry)
+		line += ", " + formatNext(f.NextTry, now)
 	}
 	return line + ")"
+}
+
+// formatNext writes when something is done next. It is late where it waits for other work,
+// as the proof of a backup for a running backup.
+func formatNext(next, now time.Time) string {
+	if next.Before(now) {
+		return "due since " + formatTime(next)
+	}
+	return "next " + formatTime(next)
 }
 
 func formatTime(t time.Time) string { return t.Local().Format(time.DateTime) }
@@ -131,7 +140,7 @@ func toDuration(n float64) time.Duration {
 }
 
 // printUpkeep prints the running activities, the backups, the checks and the disk.
-func printUpkeep(b *strings.Builder, s control.StatusResult) {
+func printUpkeep(b *strings.Builder, s control.StatusResult, now time.Time) {
 	for _, a := range s.Activities {
 		fmt.Fprintf(b, "running now      %s%s, since %s\n", a.Name, formatDone(a), formatTime(a.Since))
 	}
@@ -149,8 +158,11 @@ func printUpkeep(b *strings.Builder, s control.StatusResult) {
 			last = formatTime(u.Succeeded) + " (" + u.Result + ")"
 		}
 		fmt.Fprintf(b, "%-17slast %s", names[job], last)
-		if !u.Next.IsZero() {
-			fmt.Fprintf(b, ", next %s", formatTime(u.Next))
+		switch {
+		case slices.ContainsFunc(s.Activities, func(a control.Activity) bool { return a.Name == job }):
+			b.WriteString(", running now")
+		case !u.Next.IsZero():
+			b.WriteString(", " + formatNext(u.Next, now))
 		}
 		b.WriteString("\n")
 		if u.Slices > 1 {

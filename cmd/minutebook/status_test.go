@@ -21,7 +21,10 @@ func TestStatusTellsOfEachAccount(t *testing.T) {
 		Tries: 2, Last: at, NextTry: at.Add(time.Hour)}
 	stranger := syncer.FailureStatus{Account: "old", Class: "content", What: "8\n", Reason: "403", Tries: 1, Last: at}
 	s := control.StatusResult{Version: "1", Running: true, Meetings: 12, WithTranscript: 11, WithSummary: 10, WithRecording: 4, Indexed: 12,
-		Receiver: &receiver.Counts{Accepted: 3, Duplicates: 1, Refused: map[int]int64{413: 1, 401: 2}},
+		Upkeep: map[string]control.UpkeepState{control.UpkeepBackup: {Next: at.Add(-2 * time.Hour)},
+			control.UpkeepProve: {Began: at.Add(-48 * time.Hour), Next: at.Add(-time.Hour)}, control.UpkeepVerify: {Next: at.Add(time.Hour)}},
+		Activities: []control.Activity{{Name: "backup", Since: at}},
+		Receiver:   &receiver.Counts{Accepted: 3, Duplicates: 1, Refused: map[int]int64{413: 1, 401: 2}},
 		Status: syncer.Status{
 			Inbox:     inbox.Counts{Applied: 3, Received: 1},
 			Downloads: syncer.DownloadStatus{Queue: map[archive.DownloadState]int{archive.DownloadWanted: 6, archive.DownloadDone: 4}, Rate: 2e6, Left: 90},
@@ -35,7 +38,7 @@ func TestStatusTellsOfEachAccount(t *testing.T) {
 			}},
 		}}
 	var b strings.Builder
-	if err := printStatus(&b, s); err != nil {
+	if err := printStatus(&b, s, at); err != nil {
 		t.Fatal(err)
 	}
 	want := `minutebook 1, the daemon is running
@@ -48,7 +51,10 @@ meetings               12
 
 deliveries            3 applied, 1 waiting, 0 in quarantine
 received              3 new, 1 known since the start; refused 2 with 401, 1 with 413
-backup           never (see [backup] in the configuration)
+running now      backup, since 2026-05-04 10:00:00
+backup           last never, running now
+trial restore    last never, due since 2026-05-04 09:00:00
+verified         last never, next 2026-05-04 11:00:00
 recordings       6 wanted, 4 done; at 2.0 MB/s 1m30s left
 
 account ann
