@@ -122,7 +122,17 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a.reportModes(ctx)
+	a.reportLocks(ctx)
 	return a, a.openStores(ctx, path, o)
+}
+
+// reportLocks logs which databases another program has locked, before the long wait for them.
+func (a *Archive) reportLocks(ctx context.Context) {
+	for _, name := range []string{"archive.db", "inbox.db"} {
+		if err := sqlite.CheckLock(ctx, filepath.Join(a.dir, name), time.Second); errors.Is(err, sqlite.ErrLocked) {
+			a.log.Warn().Str("database", name).Msg("another program has locked a database; waiting up to 10 s")
+		}
+	}
 }
 
 // openStores opens the database, the recordings and the inbox, and clears away the

@@ -1,10 +1,13 @@
 package archive
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -131,6 +134,31 @@ func TestNewerArchiveIsRefusedUntouched(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(dir, "archive.db"))
 	if err != nil || string(before) != string(after) {
 		t.Fatalf("a refused database was changed (%v)", err)
+	}
+}
+
+// TestOpenSaysWhatItWaitsFor has another program lock a database, until the archive says so.
+func TestOpenSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	a := filledArchive(t)
+	must(t, errors.Join(a.Close(), os.Chmod(a.dir, 0o700)))
+	for _, exclusive := range []string{"", "&_locking_mode=exclusive"} {
+		other := sqlite.Connect(filepath.Join(a.dir, "archive.db"), "?_txlock=immediate"+exclusive, nil)
+		tx, err := other.Begin()
+		must(t, err)
+		logged, log := io.Pipe()
+		go func() {
+			line, err := bufio.NewReader(logged).ReadString('\n')
+			if err != nil || !strings.Contains(line, `"database":"archive.db"`) {
+				t.Errorf("logged %q, %v", line, err)
+			}
+			_ = errors.Join(tx.Rollback(), other.Close())
+			_, _ = io.Copy(io.Discard, logged)
+		}()
+		opened, err := Open(t.Context(), Options{Dir: a.dir, Logger: zerolog.New(log)})
+		must(t, err)
+		must(t, opened.Close())
+		must(t, log.Close())
 	}
 }
 

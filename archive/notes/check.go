@@ -2,6 +2,7 @@ package notes
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -18,9 +19,15 @@ func (d *DB) Check(ctx context.Context, repair bool) ([]archive.Damage, error) {
 		return nil, fmt.Errorf("check %s: %w", Name, err)
 	}
 	// rank 1 compares the index with the notes; a query cannot do that
-	_, err = d.db.W.ExecContext(ctx, `INSERT INTO note_words (note_words, rank) VALUES ('integrity-check', 1)`)
-	if err == nil || ctx.Err() != nil {
+	err = d.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO note_words (note_words, rank) VALUES ('integrity-check', 1)`)
+		return err
+	})
+	switch {
+	case err == nil || ctx.Err() != nil:
 		return remains, ctx.Err()
+	case sqlite.IsPassing(err): // a lock or the disk, and no damage
+		return nil, fmt.Errorf("check %s: %w", Name, err)
 	}
 	damage := archive.Damage{Class: archive.DamageRows, Path: d.db.Path, What: "the index of the words of notes: " + err.Error()}
 	if repair {

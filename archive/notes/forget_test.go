@@ -14,6 +14,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 	"minutebook/internal/residue"
+	"minutebook/internal/sqlite"
 )
 
 // fill adds a note, a tick and a judgement with a word about a meeting.
@@ -143,6 +144,16 @@ func TestCheckFindsRemainsAndRepairsThem(t *testing.T) {
 	if damages, err := d.Check(t.Context(), false); err != nil || len(damages) != 0 {
 		t.Errorf("after the repair: %v, %v", damages, err)
 	}
+	_, err = d.db.W.Exec(`PRAGMA busy_timeout = 1`)
+	check(t, err)
+	other := sqlite.Connect(d.db.Path, "?_txlock=immediate", nil)
+	defer other.Close()
+	tx, err := other.Begin()
+	check(t, err)
+	if damages, err := d.Check(t.Context(), false); !errors.Is(err, sqlite.ErrLocked) || len(damages) != 0 {
+		t.Errorf("locked by another program: %v, %v", damages, err)
+	}
+	check(t, tx.Rollback())
 	if found, err := d.find(t.Context(), ann, "kept"); err != nil || len(found) != 1 {
 		t.Errorf("found %v, %v", found, err)
 	}

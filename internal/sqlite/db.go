@@ -50,7 +50,7 @@ func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
 	}
 	for _, pool := range []*sql.DB{db.W, db.R} {
 		if err := pool.PingContext(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("open database %s: %w", path, explainAccess(path, WrapDiskFull(err))), db.Close())
+			return nil, errors.Join(fmt.Errorf("open database %s: %w", path, explainAccess(path, explainLock(path, WrapDiskFull(err)))), db.Close())
 		}
 	}
 	return db, nil
