@@ -78,6 +78,11 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 		{"foreign keys", c.checkForeignKeys, true}, {"rows", c.checkRows, false}, {"recordings", c.checkMedia, false},
 		{"deliveries", c.checkDeliveries, true}, {"modes", c.checkModes, true},
 	}
+	report := func(d Damage) {
+		if ctx.Err() == nil || d.Repaired || d.Lost { // else it was not tried, as the rest
+			c.report(d)
+		}
+	}
 	var unavailable error
 	for _, s := range steps {
 		if s.whole && o.Slice > 0 || o.WithoutMedia && s.name == "recordings" {
@@ -89,11 +94,15 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 		if c.sum.Damages[DamageDatabase] > 0 {
 			o.Repair = false // a broken database can make good rows look damaged
 		}
-		if err := markDamaged(s.fn(ctx, o, c.report)); errors.Is(err, ErrDamaged) {
+		err := markDamaged(s.fn(ctx, o, report))
+		switch {
+		case ctx.Err() != nil:
+			return c.sum, fmt.Errorf("verify %s: it ended early, and the rest was neither checked nor repaired: %w", s.name, context.Cause(ctx))
+		case errors.Is(err, ErrDamaged):
 			c.report(Damage{Class: DamageDatabase, What: fmt.Sprintf("its %s cannot be looked at: %v", s.name, err)})
-		} else if media.IsUnavailable(err) {
+		case media.IsUnavailable(err):
 			unavailable = fmt.Errorf("verify %s: %w", s.name, err) // the rest can be checked all the same
-		} else if err != nil {
+		case err != nil:
 			return c.sum, fmt.Errorf("verify %s: %w", s.name, err)
 		}
 	}

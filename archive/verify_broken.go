@@ -23,7 +23,7 @@ func (c *check) repairBroken(ctx context.Context, o VerifyOptions, found func(Da
 	}
 	for _, id := range ids {
 		d := Damage{Class: DamageForeignKey, Path: a.db.Path, What: fmt.Sprintf("the row of revision %d is not there", id)}
-		c.repair(&d, o, func() error { return c.repairOrphan(ctx, id, &d) })
+		c.repair(ctx, &d, o, func() error { return c.repairOrphan(ctx, id, &d) })
 		if d.RecordingID != 0 {
 			c.touched = append(c.touched, d.RecordingID)
 		}
@@ -35,7 +35,7 @@ func (c *check) repairBroken(ctx context.Context, o VerifyOptions, found func(Da
 		n, err := fn(ctx)
 		if n > 0 || err != nil {
 			d := Damage{Class: DamageForeignKey, Path: a.db.Path, What: fmt.Sprintf("%s: %d", what, n)}
-			c.repair(&d, o, func() error { return err })
+			c.repair(ctx, &d, o, func() error { return err })
 			found(d)
 		}
 	}

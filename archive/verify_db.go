@@ -86,7 +86,7 @@ func (c *check) checkDeliveries(ctx context.Context, o VerifyOptions, found func
 		d := Damage{Class: DamageDelivery, Path: deliveries.Path(), RecordingID: b.RecordingID,
 			What: fmt.Sprintf("the body of delivery %d, %s, cannot be read back: %v", b.ID, b.State, b.Err)}
 		if o.Repair && b.State == inbox.StateApplied {
-			c.repair(&d, o, func() (err error) {
+			c.repair(ctx, &d, o, func() (err error) {
 				if d.Aside, err = c.archive.putAside(ctx, d.RecordingID, fmt.Sprintf("delivery-%d", b.ID), b.Stored); err != nil {
 					return err
 				}

@@ -95,7 +95,7 @@ func (c *check) checkBlob(ctx context.Context, want media.Blob, o VerifyOptions,
 			return err
 		}
 		d.Class, d.What = DamageFileMissing, "the file of a recording is missing"
-		c.repair(&d, o, func() error { return c.repairRecording(ctx, want.SHA256, false, &d) })
+		c.repair(ctx, &d, o, func() error { return c.repairRecording(ctx, want.SHA256, false, &d) })
 		found(d)
 		return nil
 	case err != nil && (ctx.Err() != nil || media.IsUnavailable(err)):
@@ -122,7 +122,7 @@ func (c *check) checkBlob(ctx context.Context, want media.Blob, o VerifyOptions,
 			}
 		}
 	}
-	c.repair(&d, o, func() error { return c.repairRecording(ctx, want.SHA256, true, &d) })
+	c.repair(ctx, &d, o, func() error { return c.repairRecording(ctx, want.SHA256, true, &d) })
 	found(d)
 	return nil
 }
@@ -202,7 +202,7 @@ func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found fu
 		}
 		d := Damage{Class: DamageFileExtra, Path: media.Path(a.media, b.SHA256), What: "no meeting has this recording"}
 		if o.Repair {
-			c.repair(&d, o, func() error { return a.putUnknownAside(ctx, b.SHA256, &d) })
+			c.repair(ctx, &d, o, func() error { return a.putUnknownAside(ctx, b.SHA256, &d) })
 		}
 		found(d)
 		return nil

@@ -61,7 +61,7 @@ func (c *check) checkRevisions(ctx context.Context, o VerifyOptions, found func(
 			s := chunk[i]
 			d := Damage{Class: DamagePart, Path: a.db.Path, RecordingID: s.recordingID,
 				What: fmt.Sprintf("revision %d of part %s: %v", s.id, s.part, fault)}
-			c.repair(&d, o, func() error { return c.repairRevision(ctx, s, &d) })
+			c.repair(ctx, &d, o, func() error { return c.repairRevision(ctx, s, &d) })
 			if d.Outcome != "" {
 				c.touched = append(c.touched, s.recordingID)
 			}

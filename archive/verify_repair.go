@@ -22,9 +22,9 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// repair runs fn where a repair is requested, and records its result.
-func (c *check) repair(d *Damage, o VerifyOptions, fn func() error) {
-	if !o.Repair {
+// repair runs fn where a repair is requested and ctx has not ended, and records its result.
+func (c *check) repair(ctx context.Context, d *Damage, o VerifyOptions, fn func() error) {
+	if !o.Repair || ctx.Err() != nil {
 		return
 	}
 	if err := fn(); err != nil {
@@ -148,7 +148,7 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 // the content as lost. The service has current content only, no earlier versions.
 func (c *check) askAgain(ctx context.Context, id int64, name string, current bool, d *Damage) {
 	if current && c.options.AskAgain != nil {
-		account, err := c.options.AskAgain(ctx, id)
+		account, err := c.options.AskAgain(context.WithoutCancel(ctx), id) // the content is removed already
 		if err == nil && account != "" {
 			d.Outcome = "asked for again from " + account
 			return

@@ -170,7 +170,7 @@ func (c *check) checkLooseRows(ctx context.Context, o VerifyOptions, found func(
 	}
 	for id, tables := range loose {
 		d := Damage{Class: DamageNoPart, Path: a.db.Path, RecordingID: id, What: "rows in " + strings.Join(tables, ", ") + " come from no part"}
-		c.repair(&d, o, func() error { return c.repairLoose(ctx, id, &d) })
+		c.repair(ctx, &d, o, func() error { return c.repairLoose(ctx, id, &d) })
 		found(d)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -208,6 +209,21 @@ func TestRepairLeadsToFetchingAgain(t *testing.T) {
 	got := apply(t, a, observe(t, SourceList, epoch0.Add(9*time.Hour), meetingJSON(3, "T", "hello 3")))
 	if row, err = a.Row(t.Context(), 3); err != nil || !row.HasTranscript || len(got.Changed) != 1 {
 		t.Fatalf("after the next sync: %+v, %v, %+v", row, err, got)
+	}
+}
+
+// TestARepairThatEndsNamesNothingAfterIt ends a repair at the first of three damages.
+func TestARepairThatEndsNamesNothingAfterIt(t *testing.T) {
+	a := filledArchive(t)
+	damageDatabase(t, a.db.Path, `UPDATE bodies SET body = X'78' WHERE revision_id IN (SELECT revision_id FROM parts WHERE part = 'transcript')`)
+	ctx, end := context.WithCancel(t.Context())
+	var found []Damage
+	_, err := a.Verify(ctx, VerifyOptions{Repair: true}, func(d Damage) {
+		found = append(found, d)
+		end()
+	})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the rest was neither checked nor repaired") || len(found) != 1 || strings.Contains(found[0].What, "could not") {
+		t.Errorf("%v, %v", err, found)
 	}
 }
 

@@ -66,7 +66,7 @@ func (h Deps) checkArchive(ctx context.Context, q VerifyRequest, emit Emit) (sum
 		ctx, done = h.Archive.UntilForget(ctx)
 		defer func() {
 			if cause := context.Cause(ctx); err != nil && errors.Is(cause, archive.ErrForgottenMeanwhile) {
-				err = fmt.Errorf("repair from %s: %w; run it again", q.From, cause)
+				err = fmt.Errorf("repair from %s: %w; run it again for the rest", q.From, cause)
 			}
 			done()
 		}()

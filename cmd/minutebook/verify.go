@@ -65,6 +65,9 @@ func (m *Main) verify(ctx context.Context, q control.VerifyRequest) error {
 		sum = archive.Verified{Damages: map[archive.DamageClass]int{d.Class: 1}}
 		err = p.damage(d)
 	}
+	if ctx.Err() != nil {
+		fmt.Fprintln(m.Stderr, "verify ends early: the rest was neither checked nor repaired")
+	}
 	if err != nil {
 		return err
 	}
