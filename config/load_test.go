@@ -54,6 +54,7 @@ func TestLoadRefuses(t *testing.T) {
 			[]string{"accounts[0].api_key: holds characters that no key has", "archive.age_recipients", "backup.to: ", "notify.mail: \"a\" is no address", "at least 16 bytes"}},
 		{"one address twice", "data_dir = \"d\"\n[receiver]\nlisten = \"127.0.0.1:8377\"\n", nil, []string{"receiver.listen: 127.0.0.1:8377 is the address of the page"}},
 		{"backup to an address", "data_dir = \"d\"\n[backup]\nto = \"https://s3.example/x\"\n", nil, []string{"backup.to: https: is neither a directory nor s3://"}},
+		{"impossible buckets", "data_dir = \"d\"\n[backup]\nto = \"s3://bk/x\"\n[media]\nurl = \"s3://a..b/x\"\n", nil, []string{"backup.to: no bucket can have its name", "media.url: no bucket can have"}},
 		{"credentials in addresses", "data_dir = \"d\"\n[backup]\nto = \"s3://key:TOPSECRET@bucket/x\"\n[media]\nurl = \"s3://key:TOPSECRET%@bucket\"\n", nil,
 			[]string{"backup.to: it holds credentials; set AWS_ACCESS_KEY_ID", "media.url: it is not s3://bucket/prefix"}},
 		{"import", "data_dir = \"d\"\n[import]\nwatch = \"d/in\"\nowner = \"Ada\"\nvisible_to = [\"team:\"]\n", nil, []string{"import.owner: \"Ada\" is no address", "import.visible_to: \"team:\" is neither", "import.watch: "}},

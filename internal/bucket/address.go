@@ -10,6 +10,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
 
 	"minutebook/internal/outbound"
 )
@@ -84,6 +85,9 @@ func parse(s string) (a address, err error) {
 	}
 	if a.endpoint.Host == "" {
 		a.endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
+	}
+	if s3utils.CheckValidBucketName(a.bucket) != nil {
+		return a, errors.New("no bucket can have its name, which needs 3 to 63 letters, digits, dots and hyphens")
 	}
 	if a.prefix != "" {
 		a.prefix += "/"
