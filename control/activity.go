@@ -66,6 +66,11 @@ func (a *Activities) List() []Activity {
 	return running
 }
 
+// Has reports whether an operation of a name runs.
+func (a *Activities) Has(name string) bool {
+	return slices.ContainsFunc(a.List(), func(each Activity) bool { return each.Name == name })
+}
+
 // begin adds an operation. progress records an event of it, end removes it.
 func (a *Activities) begin(name string) (progress func(event any), end func()) {
 	if a == nil {

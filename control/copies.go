@@ -233,6 +233,8 @@ type BackupRequest struct {
 	Recipients   []string `json:"recipients"`
 	Keep         int      `json:"keep"` // generations
 	AcceptFewer  bool     `json:"accept_fewer"`
+	// Scheduled says that nobody reads the answer.
+	Scheduled bool `json:"scheduled,omitempty"`
 }
 
 func (h Deps) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Result, error) {
@@ -244,5 +246,8 @@ func (h Deps) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Re
 	o := backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia, Keep: q.Keep, AcceptFewer: q.AcceptFewer,
 		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }}
 	r, err := guarded(h, UpkeepBackup, func() (backup.Result, error) { return backup.Run(ctx, h.Archive, q.Destination, o) })
+	if errors.Is(err, backup.ErrBusy) && !q.Scheduled {
+		return r, err // nothing failed
+	}
 	return r, h.recordBackup(ctx, q, began, r, err)
 }

@@ -1,11 +1,13 @@
 package control_test
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -157,6 +159,34 @@ func TestBackupsThatVanishAreReported(t *testing.T) {
 		if err != nil || len(u.Warnings) != c.warnings || c.warnings > 0 && !strings.Contains(u.Warnings[0], "which are gone: is its disk mounted") {
 			t.Errorf("%+v: %q, %v", c, u.Warnings, err)
 		}
+	}
+}
+
+// TestABackupBesideAnotherIsRefusedAndNotFailed asks for a second backup while the first runs.
+func TestABackupBesideAnotherIsRefusedAndNotFailed(t *testing.T) {
+	a, _, _ := indexed(t)
+	deps := control.Deps{Archive: a, Logger: zerolog.Nop(), Activities: &control.Activities{}}
+	ops := control.Operations(deps)
+	q := control.BackupRequest{Destination: filepath.Join(t.TempDir(), "to"), Keep: 7}
+	second := sync.OnceFunc(func() {
+		for _, q.Scheduled = range []bool{false, true} {
+			_, err := control.Call[backup.Result](t.Context(), ops, "backup", q, nil)
+			if err == nil || !strings.Contains(err.Error(), "another backup is being made there") {
+				t.Errorf("the second backup: %v", err)
+			}
+			if u, err := deps.UpkeepState(t.Context(), control.UpkeepBackup); err != nil || (u.Error != "") != q.Scheduled {
+				t.Errorf("scheduled %t: %+v, %v", q.Scheduled, u, err)
+			}
+		}
+	})
+	if _, err := control.Call[backup.Result](t.Context(), ops, "backup", q, func(json.RawMessage) error {
+		second()
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := deps.UpkeepState(t.Context(), control.UpkeepBackup); err != nil || u.Error != "" || u.Succeeded.IsZero() {
+		t.Errorf("after the first: %+v, %v", u, err)
 	}
 }
 

@@ -22,8 +22,8 @@ type directory struct {
 	recordings map[string]int64
 }
 
-// errBusy is the failure of a second backup at the same time.
-var errBusy = errors.New("another backup is being made there; try again when it is done")
+// ErrBusy is the failure of a second backup at the same time.
+var ErrBusy = errors.New("another backup is being made there; try again when it is done")
 
 // openDirectory locks a directory of backups, a path or the address of a bucket, and
 // lists its generations. A bucket has no locks: there, only this archive's process is
@@ -65,7 +65,7 @@ func (d *directory) lock(a *archive.Archive) (unlock func() error, err error) {
 	if path == "" {
 		unlock, ok := a.LockBuckets("backup")
 		if !ok {
-			return nil, errBusy
+			return nil, ErrBusy
 		}
 		return unlock, nil
 	}
@@ -77,7 +77,7 @@ func (d *directory) lock(a *archive.Archive) (unlock func() error, err error) {
 	}
 	lock, err := archive.LockDir(path)
 	if errors.Is(err, archive.ErrInUse) {
-		return nil, errBusy
+		return nil, ErrBusy
 	}
 	if err != nil {
 		return nil, err

@@ -82,7 +82,8 @@ func (d *daemon) runUpkeep(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runUpkeepJobs runs some jobs by schedule, one at a time, until ctx ends.
+// runUpkeepJobs runs some jobs by schedule, one at a time, until ctx ends. A job that a
+// person has begun is waited for.
 func (d *daemon) runUpkeepJobs(ctx context.Context, jobs ...string) error {
 	for ctx.Err() == nil {
 		changed := d.configChanged()
@@ -95,7 +96,7 @@ func (d *daemon) runUpkeepJobs(ctx context.Context, jobs ...string) error {
 		}
 		for _, job := range jobs {
 			states, now := d.upkeepStates(ctx), d.archive.Now()
-			if at, ok := plan.Next(states, now)[job]; ok && !at.IsZero() && !at.After(now) {
+			if at, ok := plan.Next(states, now)[job]; ok && !at.IsZero() && !at.After(now) && !d.activities.Has(job) {
 				d.runUpkeepJob(ctx, job, plan, states[job])
 				d.look()
 			}
@@ -145,7 +146,7 @@ func (d *daemon) runUpkeepJob(ctx context.Context, job string, plan control.Upke
 	case control.UpkeepBackup:
 		b := d.config().Backup
 		_, err = control.Call[backup.Result](ctx, operations, "backup",
-			control.BackupRequest{Destination: b.To, Keep: b.Keep, WithoutMedia: b.WithoutMedia}, nil)
+			control.BackupRequest{Destination: b.To, Keep: b.Keep, WithoutMedia: b.WithoutMedia, Scheduled: true}, nil)
 	case control.UpkeepProve:
 		_, err = control.Call[backup.Proof](ctx, operations, "prove", struct{}{}, nil)
 	case control.UpkeepVerify:
