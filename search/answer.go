@@ -105,6 +105,7 @@ type Progress struct {
 	Total      int    // meetings in the archive; in an answer to a person, the same as Indexed
 	Rebuilding bool   // the index, or its successor, is being built; in an answer to a person, or it is not complete
 	Reason     string // why it is being built, or will be; empty when it is not
+	Damaged    bool   // damage was met in the index that answers, which is built anew; not in an answer to a person
 	Position   archive.Position
 }
 

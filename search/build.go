@@ -21,7 +21,7 @@ func (x *Index) build(ctx context.Context, serving, g *generation) error {
 		return err
 	}
 	x.mu.Lock()
-	x.serving, x.next, x.reason = g, nil, ""
+	x.serving, x.next, x.reason, x.damaged = g, nil, "", false
 	x.mu.Unlock()
 	x.log.Info().Int("generation", g.number).Msg("search index is whole")
 	if serving != g {

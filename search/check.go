@@ -34,7 +34,7 @@ func (x *Index) Check(ctx context.Context) error {
 		err = x.checkSample(ctx)
 	}
 	if errors.Is(err, errUnsound) {
-		x.requestRebuild(err.Error())
+		x.requestRebuild(err)
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func (x *Index) Compare(ctx context.Context) (absent, extra []int64, err error) 
 			break
 		}
 	}
-	x.requestRebuild(fmt.Sprintf("%d meetings are missing and %d too many", len(absent), len(extra)))
+	x.requestRebuild(fmt.Errorf("%d meetings are missing and %d too many", len(absent), len(extra)))
 	return absent, extra, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
@@ -278,11 +279,39 @@ func TestSpoiledCounts(t *testing.T) {
 		if err != segment.ErrDamaged {
 			t.Fatalf("search with damaged counts: %v", err)
 		}
+		if p := h.index.Progress(); !p.Damaged || !p.Rebuilding || p.Reason == "" {
+			t.Errorf("before it is built anew: %+v", p)
+		}
 		h.catchUp()
 		checkAnswers(h)
+		if p := h.index.Progress(); p.Damaged || p.Rebuilding {
+			t.Errorf("built anew: %+v", p)
+		}
 		if h.index.serving.number != 2 {
 			t.Errorf("generation %d answers, want 2", h.index.serving.number)
 		}
+	}
+}
+
+// TestARequestedRebuildWakesTheFollower requests rebuilds while the archive does not change.
+func TestARequestedRebuildWakesTheFollower(t *testing.T) {
+	h := newFixture(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.index.Follow(ctx) }()
+	for number := 2; number < 5; number++ {
+		h.index.Rebuild()
+		for deadline := time.Now().Add(10 * time.Second); h.index.Progress().Rebuilding; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("generation %d is not built", number)
+			}
+		}
+	}
+	stop()
+	if err := <-done; err != nil || h.index.serving.number < 4 {
+		t.Errorf("generation %d answers; %v", h.index.serving.number, err)
 	}
 }
 

@@ -36,7 +36,7 @@ func (x *Index) Follow(ctx context.Context) error {
 	defer checks.Wait()
 	first := true
 	for {
-		wait := x.archive.WaitChange
+		wait := x.await
 		if err := x.CatchUp(ctx); err != nil && ctx.Err() == nil {
 			if errors.Is(err, ErrClosed) || errors.Is(err, archive.ErrClosed) {
 				return err
@@ -53,6 +53,23 @@ func (x *Index) Follow(ctx context.Context) error {
 			return fmt.Errorf("follow the archive: %w", err)
 		}
 	}
+}
+
+// await waits for a change after at, for a request to build the indexes anew, or until ctx
+// ends.
+func (x *Index) await(ctx context.Context, at archive.Position) error {
+	waiting, wake := context.WithCancel(ctx)
+	defer wake()
+	x.mu.Lock()
+	if x.wake = wake; x.rebuildWanted {
+		wake()
+	}
+	x.mu.Unlock()
+	err := x.archive.WaitChange(waiting, at)
+	if waiting.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // checkOnce checks the index and has it built anew when it is not sound.
@@ -116,9 +133,9 @@ func (x *Index) CatchUp(ctx context.Context) error {
 		}
 		switch more, err := x.follow(ctx, serving); {
 		case errors.Is(err, archive.ErrForeignEpoch):
-			x.requestRebuild(err.Error())
+			x.requestRebuild(err)
 		case errors.Is(err, segment.ErrDamaged):
-			x.requestRebuild(err.Error())
+			x.requestRebuild(err)
 		case err != nil:
 			return err
 		case !more:
@@ -136,12 +153,16 @@ func (x *Index) currentGenerations() (serving, next *generation, err error) {
 	return x.serving, x.next, nil
 }
 
-// requestRebuild has the next CatchUp build the indexes anew.
-func (x *Index) requestRebuild(why string) {
+// requestRebuild has Follow, or the next CatchUp, build the indexes anew.
+func (x *Index) requestRebuild(cause error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !x.rebuildWanted && x.next == nil {
+	if errors.Is(cause, segment.ErrDamaged) || errors.Is(cause, errUnsound) {
+		x.damaged = true
+	}
+	if why := cause.Error(); !x.rebuildWanted && x.next == nil {
 		x.rebuildWanted, x.reason = true, why
+		x.wake()
 		if err := durable.WriteFile(x.requestPath(), []byte(why)); err != nil { // a restart would forget it
 			x.log.Warn().Err(err).Msg("note that the search index is to be built anew")
 		}

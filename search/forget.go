@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ func (x *Index) forget(ctx context.Context, _ int64) error {
 	if err != nil || clean {
 		return err
 	}
-	x.requestRebuild("a forgotten meeting is still in its files")
+	x.requestRebuild(errors.New("a forgotten meeting is still in its files"))
 	return x.CatchUp(ctx)
 }
 

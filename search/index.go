@@ -48,6 +48,8 @@ type Index struct {
 	meetingCount  int          // in the archive, as last counted
 	rebuildWanted bool         // the serving indexes are to be built anew
 	reason        string       // why next is being built, or is to be
+	damaged       bool         // damage of the serving indexes was met
+	wake          func()       // ends the wait of Follow for a change
 	closed        bool
 }
 
@@ -59,7 +61,7 @@ var ErrClosed = errors.New("the search index is closed")
 // by CatchUp and Follow. It fails when the index is open in another process,
 // or the disk does not let it write.
 func Open(ctx context.Context, o Options) (*Index, error) {
-	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: text.NewLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0)}
+	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: text.NewLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0), wake: func() {}}
 	if x.dir == "" {
 		x.dir = filepath.Join(o.Archive.Dir(), "index")
 	}
@@ -165,7 +167,7 @@ func (x *Index) countMeetings(ctx context.Context) {
 func (x *Index) Progress() Progress {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	p := Progress{Total: x.meetingCount, Rebuilding: x.next != nil, Reason: x.reason}
+	p := Progress{Total: x.meetingCount, Rebuilding: x.next != nil || x.rebuildWanted, Reason: x.reason, Damaged: x.damaged}
 	if x.closed {
 		return p
 	}
@@ -184,7 +186,7 @@ func (x *Index) Progress() Progress {
 
 // Rebuild has the next CatchUp build the indexes anew, while the ones that are
 // there answer.
-func (x *Index) Rebuild() { x.requestRebuild("it was asked for") }
+func (x *Index) Rebuild() { x.requestRebuild(errors.New("it was asked for")) }
 
 // Close waits for searches and for the batch that is being written, and closes
 // the indexes.

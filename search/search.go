@@ -68,7 +68,7 @@ func (x *Index) ask(ctx context.Context, viewer archive.Viewer, fn func(*snapsho
 		return fn(s)
 	})
 	if errors.Is(err, segment.ErrDamaged) {
-		x.requestRebuild(err.Error())
+		x.requestRebuild(err)
 		return segment.ErrDamaged
 	}
 	return err
@@ -78,7 +78,7 @@ func (x *Index) ask(ctx context.Context, viewer archive.Viewer, fn func(*snapsho
 // [segment.ErrDamaged].
 func (x *Index) recoverDamage(fn func() error) error {
 	err := guard.Run(x.log, "search", fn)
-	if errors.Is(err, guard.ErrPanic) {
+	if errors.Is(err, guard.ErrPanic) && !errors.Is(err, segment.ErrDamaged) {
 		return fmt.Errorf("%w: %w", segment.ErrDamaged, err)
 	}
 	return err

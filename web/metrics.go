@@ -171,7 +171,10 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 	report("archive", problem)
 	problem = ""
-	if p := s.Index.Progress(); p.Rebuilding && p.Indexed == 0 && p.Total > 0 {
+	switch p := s.Index.Progress(); {
+	case p.Damaged:
+		problem = "is damaged, and is being built anew"
+	case p.Rebuilding && p.Indexed == 0 && p.Total > 0:
 		problem = "is being built"
 	}
 	report("index", problem)
