@@ -59,6 +59,7 @@ func acts() []act {
 		{"read now", 6, true, (*world).syncNow},
 		{"rules", 6, true, (*world).changeRules},
 		{"prove", 3, true, (*world).prove},
+		{"upgrade", 3, true, (*world).upgrade},
 	}
 }
 
@@ -69,6 +70,9 @@ const firstWide = 4900
 // firstNoted is the first seed with the acts after those.
 const firstNoted = 6000
 
+// firstUpgraded is the first seed with the upgrade of an archive with meetings.
+const firstUpgraded = 8000
+
 // countActs returns how many acts a seed has.
 func countActs(seed uint64) int {
 	switch {
@@ -76,6 +80,8 @@ func countActs(seed uint64) int {
 		return 26
 	case seed < firstNoted:
 		return 33
+	case seed < firstUpgraded:
+		return 37
 	}
 	return len(acts())
 }

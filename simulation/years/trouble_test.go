@@ -146,6 +146,31 @@ func (w *world) shareKey(g *rand.Rand) {
 	burst()
 }
 
+// upgrade stops the program, makes its archive one of an earlier version, and starts it. Of that
+// version are the schema, and rules of merging that took the first version of a list's item.
+func (w *world) upgrade(*rand.Rand) {
+	if w.house == nil || w.house.dead.Load() || w.house.isSick() {
+		return
+	}
+	w.oracle.settle(time.Now(), true)
+	w.house.close()
+	db, err := sql.Open("sqlite3", filepath.Join(w.dataDir, "archive.db"))
+	if err == nil {
+		_, err = db.Exec(`PRAGMA secure_delete = ON;
+			ALTER TABLE revisions DROP COLUMN sharing_rank;
+			ALTER TABLE revisions DROP COLUMN counts_at;
+			ALTER TABLE downloads DROP COLUMN sha256;
+			DELETE FROM goose_db_version WHERE version_id > 50;
+			UPDATE parts SET revision_id = (SELECT min(id) FROM revisions r WHERE r.recording_id = parts.recording_id AND r.part = parts.part),
+				folded = NULL WHERE part = 'meeting' AND revision_id IS NOT NULL;
+			UPDATE info SET value = '4' WHERE name = 'merge_rules'`)
+		err = errors.Join(err, db.Close())
+	}
+	w.must(err, "make the archive one of an earlier version")
+	w.journal.note("the archive is of an earlier version, and is upgraded")
+	w.start(w.dataDir)
+}
+
 // putOldArchive makes the data directory that an old version of the program left, without
 // meetings, for some seeds.
 func (w *world) putOldArchive() error {
