@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,6 +28,7 @@ type BackupSource struct {
 	keys   []age.Identity
 	temp   string
 	all    []generation.Generation // the newest first
+	unread error                   // why there are more, whose content is unknown
 	opened map[string]*sql.DB
 }
 
@@ -41,20 +43,20 @@ func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.
 	if err != nil {
 		return nil, err
 	}
-	s, sealed := &BackupSource{keys: keys, temp: a.dir, opened: map[string]*sql.DB{}}, false
+	s := &BackupSource{keys: keys, temp: a.dir, opened: map[string]*sql.DB{}}
 	for _, g := range slices.Backward(all) {
-		if g.Damage != nil || g.Lineage[0] != lineage[0] {
-			continue
-		}
-		if sealed = g.Encrypted && len(keys) == 0; !sealed {
+		switch {
+		case g.Damage != nil:
+			s.unread = fmt.Errorf("%s cannot be read (%w), and may have it; delete it when nothing is to be had from it", g.Path(), g.Damage)
+		case g.Lineage[0] != lineage[0]:
+		case g.Encrypted && len(keys) == 0:
+			s.unread = fmt.Errorf("%s is encrypted with age, and may have it; no identity was given", g.Path())
+		default:
 			s.all = append(s.all, g)
 		}
 	}
-	switch {
-	case len(s.all) == 0 && sealed:
-		return nil, fmt.Errorf("repair from %s: it is encrypted with age, and no identity was given", dir)
-	case len(s.all) == 0:
-		return nil, fmt.Errorf("repair from %s: it has no backup of this archive (%s)", dir, lineage[0])
+	if len(s.all) == 0 {
+		return nil, fmt.Errorf("repair from %s: %w", dir, cmp.Or(s.unread, fmt.Errorf("it has no backup of this archive (%s)", lineage[0])))
 	}
 	return s, nil
 }
@@ -82,7 +84,7 @@ func (s *BackupSource) findRevision(ctx context.Context, a *Archive, want stored
 			return raw, g.Path(), err
 		}
 	}
-	return nil, "", nil
+	return nil, "", s.unread
 }
 
 // findRevisionByID searches a revision without a row by its number, the newest generation
@@ -114,7 +116,7 @@ func (s *BackupSource) findRevisionByID(ctx context.Context, a *Archive, want *s
 			return firstNonNil(own, raw), g.Path(), nil
 		}
 	}
-	return own, "its own bytes", nil
+	return own, "its own bytes", s.unread
 }
 
 // openDatabase returns the unpacked archive.db of a generation.
@@ -164,5 +166,5 @@ func (s *BackupSource) openRecording(ctx context.Context, sha string) (io.ReadCl
 			}
 		}
 	}
-	return nil, "", ErrNotFound
+	return nil, "", cmp.Or(s.unread, ErrNotFound)
 }

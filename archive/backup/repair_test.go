@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,5 +132,43 @@ func TestRepairBringsBackRecordings(t *testing.T) {
 	}
 	if _, err := archivetest.New(t).OpenBackupSource(t.Context(), dest); err == nil || !strings.Contains(err.Error(), "no backup of this archive") {
 		t.Errorf("of another archive: %v", err)
+	}
+}
+
+// TestRepairLosesNothingThatAnUnreadBackupMayHave repairs from a directory whose newest
+// generation is encrypted, without its identity and then with a damaged manifest, and at last
+// reads it.
+func TestRepairLosesNothingThatAnUnreadBackupMayHave(t *testing.T) {
+	t.Parallel()
+	a, dest := archivetest.WithMeetings(t, 2), t.TempDir()
+	backUp(t, a, dest, Options{})
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(3, "late", "zebrafish"))
+	recording := archivetest.Attach(t, a, 3, "moving pictures")
+	key, err := age.GenerateX25519Identity()
+	must(t, err)
+	r := backUp(t, a, dest, Options{Recipients: []age.Recipient{key.Recipient()}})
+	must(t, os.Remove(blobPath(a, recording.SHA256)))
+	archivetest.Damage(t, mainDB(a), `DELETE FROM bodies WHERE revision_id = (SELECT revision_id FROM parts WHERE recording_id = 3 AND part = 'transcript')`)
+	repair := func(keys ...age.Identity) (archive.Verified, string) {
+		from, err := a.OpenBackupSource(t.Context(), dest, keys...)
+		must(t, err)
+		defer from.Close()
+		v, damages := verify(t, a, archive.VerifyOptions{Repair: true, From: from})
+		return v, fmt.Sprint(damages)
+	}
+	refuses := func(reason string, keys ...age.Identity) {
+		if v, damages := repair(keys...); v.Lost+v.Repaired > 0 || strings.Count(damages, reason) != 2 {
+			t.Errorf("%+v: %s; want %s", v, damages, reason)
+		}
+	}
+	refuses("is encrypted with age, and may have it")
+	manifest := filepath.Join(dest, r.Generation, generation.ManifestName)
+	whole, err := os.ReadFile(manifest)
+	must(t, err)
+	must(t, os.WriteFile(manifest, whole[1:], 0o600))
+	refuses("cannot be read", key)
+	must(t, os.WriteFile(manifest, whole, 0o600))
+	if v, damages := repair(key); v.Repaired != 2 || v.Lost > 0 {
+		t.Errorf("%+v: %s", v, damages)
 	}
 }

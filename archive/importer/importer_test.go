@@ -71,7 +71,7 @@ func TestExportReadsBackWithoutADifference(t *testing.T) {
 func TestImportNamesWrongLinesAndTakesTheRest(t *testing.T) {
 	a := archivetest.New(t)
 	lines := []string{line(archivetest.Meeting(1, "one", "a")), `{"recording_id": 2, "title": `, "", `{"title": "no id"}`, `42`,
-		"\ufeff", `{"recording_id": -3}`, line(archivetest.Meeting(4, "four", "d")) + "\r", `[{"recording_id": 5}, {"recording_id": 0}]`, line(archivetest.Meeting(6, "six", "f"))}
+		"\ufeff", `{"recording_id": -3}`, line(archivetest.Meeting(4, "four", "d")) + "\r", `[{"recording_id": 5}, {"recording_id": 0}]`, line(archivetest.Meeting(6, "six", "f")), `{} {}`}
 	r := importText(t, a, strings.Join(lines, "\n"))
 	var wrong []int
 	for _, w := range r.Wrong {
@@ -79,11 +79,11 @@ func TestImportNamesWrongLinesAndTakesTheRest(t *testing.T) {
 		if !strings.HasPrefix(w.Error(), fmt.Sprintf("line %d: ", w.Line)) {
 			t.Errorf("wrong line reads %q", w.Error())
 		}
-		if regexp.MustCompile(`json|EOF|invalid character`).MatchString(w.Error()) {
+		if regexp.MustCompile(`json|EOF|invalid character|%!`).MatchString(w.Error()) {
 			t.Errorf("line %d speaks of Go: %q", w.Line, w.Error())
 		}
 	}
-	if fmt.Sprint(wrong) != "[2 4 5 6 7 9]" || r.Read != 4 || r.New != 4 {
+	if fmt.Sprint(wrong) != "[2 4 5 6 7 9 11]" || r.Read != 4 || r.New != 4 {
 		t.Errorf("wrong lines %v, %+v", wrong, r)
 	}
 	for _, id := range []int64{1, 4, 5, 6} {

@@ -97,7 +97,11 @@ func beginsDocument(line []byte) bool {
 // or the items of a page as the service's lists answer it.
 func objectsOf(raw []byte) ([][]byte, error) {
 	if !json.Valid(raw) {
-		_, err := jsontext.NewDecoder(bytes.NewReader(raw), rawjson.Options()...).ReadValue()
+		dec := jsontext.NewDecoder(bytes.NewReader(raw), rawjson.Options()...)
+		_, err := dec.ReadValue()
+		if err == nil {
+			err = fmt.Errorf("something follows at byte %d", dec.InputOffset()+1)
+		}
 		return nil, notJSON("it is not JSON", err)
 	}
 	list := raw
