@@ -74,7 +74,7 @@ func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotte
 	}
 	done, err := a.finishForgetting(ctx, id)
 	if err != nil {
-		return Forgotten{}, fmt.Errorf("forget: %w", err)
+		return Forgotten{}, fmt.Errorf("forget: %w; nobody is shown it any more, and the daemon or forget again erases the rest", err)
 	}
 	return done[0], nil
 }
@@ -95,13 +95,6 @@ func (a *Archive) FinishForgetting(ctx context.Context) error {
 		return fmt.Errorf("finish forgetting %s: empty the log of %s: %w", phrase.Meetings(len(ids)), strings.Join(done[0].Logs, ", "), sqlite.ErrLogRead)
 	}
 	return nil
-}
-
-// AwaitsLogs reports whether erasures of this process wait for logs that are read.
-func (a *Archive) AwaitsLogs() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.erased) > 0
 }
 
 // Forgetting returns how many erasures are unfinished, and the databases whose logs they

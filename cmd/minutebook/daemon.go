@@ -275,27 +275,35 @@ func (d *daemon) Run(ctx context.Context) error {
 // forgetInterval is the time between two tries to finish erasures.
 const forgetInterval = time.Minute
 
-// runForgetting finishes erasures that were interrupted, or that wait for another program
-// to end, until ctx ends. A failure that stays the same is logged once.
+// runForgetting finishes erasures that failed, were interrupted, or wait for another
+// program to end, until ctx ends.
 func (d *daemon) runForgetting(ctx context.Context) error {
 	tick := time.NewTicker(forgetInterval)
 	defer tick.Stop()
-	for failed := "never tried"; ; {
-		if failed != "" || d.archive.AwaitsLogs() {
-			text := ""
-			if err := d.finishForgetting(ctx); err != nil && ctx.Err() == nil {
-				if text = err.Error(); text != failed {
-					d.log.Error().Err(err).Msg("a meeting is not wholly erased yet; this is tried again every minute")
-				}
-			}
-			failed = text
-		}
+	for failed := ""; ; {
+		failed = d.tryForgetting(ctx, failed)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
 	}
+}
+
+// tryForgetting finishes the erasures that are unfinished. It returns why it failed, and logs
+// that unless it is the last reason.
+func (d *daemon) tryForgetting(ctx context.Context, last string) (failed string) {
+	unfinished, _, err := d.archive.Forgetting(ctx)
+	if err == nil && unfinished > 0 {
+		err = d.finishForgetting(ctx)
+	}
+	if err == nil || ctx.Err() != nil {
+		return ""
+	}
+	if failed = err.Error(); failed != last {
+		d.log.Error().Err(err).Msg("a meeting is not wholly erased yet; this is tried again every minute")
+	}
+	return failed
 }
 
 // restInterval is how long the daemon has no work before it gives memory back: longer than
