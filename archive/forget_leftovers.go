@@ -57,20 +57,25 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	return nil
 }
 
-// copying is a work for which copies of databases lie in the data directory.
+// copying is a work for which copies of databases lie in the data directory. Its context
+// has it by copyingKey.
 type copying struct {
 	end   context.CancelCauseFunc
 	ended chan struct{}
 }
 
+type copyingKey struct{}
+
 // UntilForget begins a work for which copies of databases, which may have any meeting, lie
 // in the data directory. Forget ends its context with ErrForgottenMeanwhile, and waits until
-// done is called, when they are deleted. The work begins when nothing is being erased.
+// done is called, when they are deleted. The work begins when nothing is being erased. It may
+// finish erasures itself while it has no copies yet.
 func (a *Archive) UntilForget(ctx context.Context) (_ context.Context, done func()) {
 	a.forgetting.Lock()
 	defer a.forgetting.Unlock()
 	ctx, end := context.WithCancelCause(ctx)
 	c := &copying{end, make(chan struct{})}
+	ctx = context.WithValue(ctx, copyingKey{}, c)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.copying[c] = true
@@ -83,11 +88,12 @@ func (a *Archive) UntilForget(ctx context.Context) (_ context.Context, done func
 	}
 }
 
-// endCopying ends the works that UntilForget has begun.
+// endCopying ends the works that UntilForget has begun, except the one that ctx is of.
 func (a *Archive) endCopying(ctx context.Context) error {
 	a.mu.Lock()
 	works := slices.Collect(maps.Keys(a.copying))
 	a.mu.Unlock()
+	works = slices.DeleteFunc(works, func(c *copying) bool { return c == ctx.Value(copyingKey{}) })
 	for _, c := range works {
 		c.end(ErrForgottenMeanwhile)
 	}

@@ -80,6 +80,11 @@ func (h Deps) checkArchive(ctx context.Context, q VerifyRequest, emit Emit) (sum
 
 // check checks the archive, and with slice 0 the index, the audit and the notes.
 func (h Deps) check(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
+	if unfinished, _, err := h.Archive.Forgetting(ctx); q.Repair && err == nil && unfinished > 0 { // which a repair finishes
+		if err := h.openErasers(ctx); err != nil {
+			return nil, err
+		}
+	}
 	sum, err := h.checkArchive(ctx, q, emit)
 	if err != nil {
 		return nil, err
@@ -197,21 +202,28 @@ type ForgetRequest struct {
 	Recipients []string `json:"recipients,omitempty"`
 }
 
+// openErasers opens the service's queue and the notes, if there are any: they erase what the
+// archive forgets.
+func (h Deps) openErasers(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), "service.db")); err == nil && h.Service != nil {
+		if _, err := h.Service(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := h.openNotes(ctx)
+	return err
+}
+
 // forget erases a meeting. It opens the service's queue, the notes and the index, so
 // that they erase it too before forget returns.
 func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Forgotten, error) {
 	if q.Reason == "" {
 		return nil, errors.New("forget a meeting: give the reason, which the audit keeps")
 	}
-	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), "service.db")); err == nil && h.Service != nil {
-		if _, err := h.Service(ctx); err != nil { // its queue erases the meeting too
-			return nil, err
-		}
-	}
-	if _, err := h.openNotes(ctx); err != nil { // likewise
+	if err := h.openErasers(ctx); err != nil {
 		return nil, fmt.Errorf("forget meeting %d: %w", q.RecordingID, err)
 	}
-	if _, err := h.Index(ctx); err != nil { // likewise
+	if _, err := h.Index(ctx); err != nil {
 		return nil, fmt.Errorf("forget meeting %d: %w", q.RecordingID, err)
 	}
 	if err := h.recordEvent(ctx, access.Forgot, access.IDs{Meeting: q.RecordingID}); err != nil {

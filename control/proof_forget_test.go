@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"minutebook/internal/durable"
 	"minutebook/internal/testrun"
 	"minutebook/search"
+	"minutebook/service"
 	"minutebook/web/access"
 )
 
@@ -125,5 +127,30 @@ func TestForgetEndsARepair(t *testing.T) {
 				t.Errorf("the repair: %v, %+v, %v", err, u, failed)
 			}
 		})
+	}
+}
+
+// TestARepairFinishesForgetting repairs from a backup while an erasure is unfinished: it
+// finishes it, in the service's queue too, and is not ended by it.
+func TestARepairFinishesForgetting(t *testing.T) {
+	a, to := openDir(t), t.TempDir()
+	put(t, a, 1)
+	if _, err := backup.Run(t.Context(), a, to, backup.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	behindTheBack(t, a, `INSERT INTO tombstones VALUES (99, 0, 0, '[]', NULL)`)
+	if err := os.WriteFile(filepath.Join(a.Dir(), "service.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened := false
+	h := control.Deps{Archive: a, Logger: zerolog.Nop(), Activities: &control.Activities{},
+		Service: func(context.Context) (*service.Service, error) { opened = true; return nil, nil },
+		Access: func(ctx context.Context) (*access.DB, error) {
+			return access.Open(ctx, access.Options{Archive: a, Logger: zerolog.Nop()})
+		},
+		Index: func(context.Context) (*search.Index, error) { return nil, errors.New("none") }}
+	v, err := control.Call[archive.Verified](t.Context(), control.Operations(h), "verify", control.VerifyRequest{Repair: true, From: to}, nil)
+	if unfinished, _, failed := a.Forgetting(t.Context()); err != nil || v.Repaired != 1 || unfinished != 0 || !opened || failed != nil {
+		t.Errorf("%+v, %v; unfinished are %d, %v; the queue was opened: %t", v, err, unfinished, failed, opened)
 	}
 }
