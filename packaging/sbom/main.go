@@ -1,5 +1,5 @@
 // Sbom lists the modules of a program as CycloneDX JSON on standard output, and copies
-// their licences: sbom [-version V] [-licenses DIR] PROGRAM.
+// their licences: sbom [-version V] [-glibc V] [-licenses DIR] PROGRAM.
 package main
 
 import (
@@ -34,15 +34,16 @@ type bom struct {
 
 func main() {
 	version := flag.String("version", "", "of the program")
+	glibc := flag.String("glibc", "", "version of the C library in the program, if any")
 	licenses := flag.String("licenses", "", "the `directory` for the modules' licences")
 	flag.Parse()
-	if err := run(flag.Arg(0), *version, *licenses); err != nil {
+	if err := run(flag.Arg(0), *version, *glibc, *licenses); err != nil {
 		fmt.Fprintf(os.Stderr, "sbom: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(program, version, licenses string) error {
+func run(program, version, glibc, licenses string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return fmt.Errorf("read modules: %w", err)
@@ -50,6 +51,9 @@ func run(program, version, licenses string) error {
 	b := bom{Format: "CycloneDX", Spec: "1.6", Version: 1}
 	b.Metadata.Component = component{Type: "application", Ref: "minutebook", Name: "minutebook", Version: version}
 	b.Components = []component{{Type: "library", Ref: "std", Name: "std", Version: info.GoVersion, Purl: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}}
+	if glibc != "" {
+		b.Components = append(b.Components, component{Type: "library", Ref: "glibc", Name: "glibc", Version: glibc, Purl: "pkg:generic/glibc@" + glibc})
+	}
 	if licenses != "" {
 		// The program has parts of Go's library, whose licence asks for its text.
 		if err := copyLicenses(filepath.Join(licenses, "std"), "env", "GOROOT"); err != nil {

@@ -16,7 +16,7 @@ func TestLicencesOfGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	licenses := t.TempDir()
-	if err := run(program, "1.0.0", licenses); err != nil {
+	if err := run(program, "1.0.0", "2.41", licenses); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(licenses, "std", "LICENSE")); err != nil || len(text) == 0 {
