@@ -192,29 +192,36 @@ func (a *Archive) dropAside(id int64) (unreadable []string, err error) {
 	return unreadable, nil
 }
 
+// readDamagedMarks returns the meetings of the recordings in media/damaged by their SHA-256.
+func (a *Archive) readDamagedMarks(ctx context.Context) (map[string][]int64, error) {
+	marks, err := a.Marks(ctx, damagedMark)
+	damaged := map[string][]int64{}
+	for key := range marks {
+		sha, owner, _ := strings.Cut(strings.TrimPrefix(key, damagedMark), "/")
+		if id, err := strconv.ParseInt(owner, 10, 64); err == nil && media.ValidName(sha) {
+			damaged[sha] = append(damaged[sha], id)
+		}
+	}
+	return damaged, err
+}
+
 // dropDamagedBlobs deletes the damaged recordings of a meeting that no other meeting
 // had.
 func (a *Archive) dropDamagedBlobs(ctx context.Context, id int64) error {
-	marks, err := a.Marks(ctx, damagedMark)
+	damaged, err := a.readDamagedMarks(ctx)
 	if err != nil {
 		return err
 	}
-	for key := range marks {
-		sha, owner, _ := strings.Cut(strings.TrimPrefix(key, damagedMark), "/")
-		if owner != strconv.FormatInt(id, 10) {
+	for sha, ids := range damaged {
+		if !slices.Contains(ids, id) {
 			continue
 		}
-		delete(marks, key)
-		isShared := false
-		for other := range marks {
-			isShared = isShared || strings.HasPrefix(other, damagedMark+sha+"/")
-		}
-		if !isShared && media.ValidName(sha) {
+		if len(ids) == 1 {
 			if err := durable.Remove(media.QuarantinePath(a.media, a.dir, sha)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
-		if err := a.SetMarks(ctx, Mark{Key: key}); err != nil {
+		if err := a.SetMarks(ctx, Mark{Key: quarantineMark(sha, id).Key}); err != nil {
 			return err
 		}
 	}

@@ -3,8 +3,10 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +41,7 @@ type Expired struct {
 	Title       string    `json:"title"`
 	Start       time.Time `json:"start"`
 	Rule        int       `json:"rule"`       // the first rule is 1
-	Recordings  int       `json:"recordings"` // on disk; 0 when the recording was only waiting for its download
+	Recordings  int       `json:"recordings"` // on disk; 0 when the recording waits for its download, or was put aside as damaged
 	Bytes       int64     `json:"bytes"`
 	// WaitsUntil is set for a meeting whose team, type or start the service has changed, and which
 	// the rules kept before, until that has been known for movedNotice.
@@ -49,8 +51,8 @@ type Expired struct {
 }
 
 // Expired returns the meetings whose age is above the limit of the first rule that
-// matches them, the oldest first: meetings with recordings, and meetings that wait for
-// one. A meeting without a known start never expires.
+// matches them, the oldest first: meetings with recordings, meetings that wait for one, and
+// meetings of which a repair has put a damaged one aside. A meeting without a known start never expires.
 func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired, error) {
 	k, _, err := a.readRules(ctx)
 	if err != nil {
@@ -72,7 +74,15 @@ func ruleFor(rules []RetentionRule, meetingType, team string, age time.Duration)
 // expiredAt is Expired at a time.
 func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, n notices, now time.Time) ([]Expired, error) {
 	var expired []Expired
-	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
+	damaged, err := a.readDamagedMarks(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for old recordings: %w", err)
+	}
+	list, err := json.Marshal(slices.Concat(slices.Collect(maps.Values(damaged))...))
+	if err != nil {
+		return nil, err
+	}
+	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var e Expired
 		var kind, team sql.NullString
 		var start int64
@@ -91,8 +101,9 @@ func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, n notice
 			(SELECT count(*) FROM attachments x WHERE x.recording_id = m.recording_id),
 			(SELECT coalesce(sum(size), 0) FROM attachments x JOIN media USING (sha256) WHERE x.recording_id = m.recording_id)
 		FROM meetings m WHERE sort_at > 0 AND (EXISTS (SELECT 1 FROM attachments x WHERE x.recording_id = m.recording_id)
-			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted'))
-		ORDER BY sort_at, recording_id`)
+			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted')
+			OR recording_id IN (SELECT value FROM json_each(?)))
+		ORDER BY sort_at, recording_id`, string(list))
 	if err == nil {
 		err = a.setWaits(ctx, expired, rules, n, now)
 	}
@@ -128,8 +139,7 @@ func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func
 			err = a.deleteRecordings(ctx, e)
 		}
 		if err == nil {
-			_, damaged := a.dropDamaged(ctx, e.RecordingID)
-			err = errors.Join(a.deleteExpiredFiles(ctx), damaged, a.dropPartial(e.RecordingID))
+			err = errors.Join(a.deleteExpiredFiles(ctx), a.dropDamagedBlobs(ctx, e.RecordingID), a.dropPartial(e.RecordingID))
 		}
 		if err != nil {
 			return fmt.Errorf("delete the recordings of meeting %d: %w", e.RecordingID, err)

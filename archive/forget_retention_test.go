@@ -155,3 +155,32 @@ func verifyClean(t *testing.T, a *Archive) {
 		t.Errorf("damage: %v", damages)
 	}
 }
+
+// TestRetentionDeletesDamagedRecordingsAlone puts a damaged recording aside, of a meeting that
+// has no other, and text of the meeting: the rule deletes the recording.
+func TestRetentionDeletesDamagedRecordingsAlone(t *testing.T) {
+	a, _ := agedArchive(t)
+	m, err := a.MediaOf(t.Context(), 1)
+	if err == nil {
+		err = a.dropRecording(t.Context(), m[0].SHA256, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.putAside(t.Context(), 1, "rows.json", []byte("it was said")); err != nil {
+		t.Fatal(err)
+	}
+	rule := RetentionRule{MediaAfter: 100 * day, Teams: []string{"Sales"}}
+	if diff := cmp.Diff([]int64{1, 5}, deleteExpired(t, a, rule)); diff != "" {
+		t.Error(diff)
+	}
+	if files := filesWith(t, a.Dir(), "sound of one"); files != nil {
+		t.Errorf("the recording is in %v", files)
+	}
+	if files := filesWith(t, a.Dir(), "it was said"); len(files) != 1 {
+		t.Errorf("the text is in %v", files)
+	}
+	if got := deleteExpired(t, a, rule); got != nil {
+		t.Errorf("once more: %v", got)
+	}
+}
