@@ -196,19 +196,24 @@ func (a *Archive) readHold(ctx context.Context, rules []RetentionRule, shown boo
 		return h, err
 	}
 	h.Moved = a.MovedMeetings()
-	if h.UnknownNames, err = a.UnknownNames(ctx, rules); err != nil || k.isInForce() {
-		return h, err
-	}
-	h.Waiting = true
-	if !k.ShownAt.IsZero() {
+	if h.Waiting = !k.isInForce(); h.Waiting && !k.ShownAt.IsZero() {
 		h.From = a.now().Add(retentionNotice - k.Waited).Truncate(time.Minute)
 	}
-	expired, err := a.Expired(ctx, rules)
-	for _, e := range expired {
-		h.Meetings++
-		h.Recordings += e.Recordings
-		h.Bytes += e.Bytes
-	}
+	// An open page of the status asks every few seconds, and to count is to read all meetings.
+	key := fmt.Sprintf("%t %v %#v", h.Waiting, a.now().Truncate(time.Hour), rules)
+	counted, err := a.holds.Get(key, func() (c RetentionHold, err error) {
+		if c.UnknownNames, err = a.UnknownNames(ctx, rules); err != nil || !h.Waiting {
+			return c, err
+		}
+		expired, err := a.Expired(ctx, rules)
+		for _, e := range expired {
+			c.Meetings++
+			c.Recordings += e.Recordings
+			c.Bytes += e.Bytes
+		}
+		return c, err
+	})
+	h.Meetings, h.Recordings, h.Bytes, h.UnknownNames = counted.Meetings, counted.Recordings, counted.Bytes, counted.UnknownNames
 	return h, err
 }
 

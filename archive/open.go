@@ -66,7 +66,8 @@ type Archive struct {
 	principals  *sqlite.Memo[[]string]
 	crm         *sqlite.Memo[[]string]
 	deactivated *sqlite.Memo[bool]
-	counts      *sqlite.Memo[Counts] // of all meetings
+	counts      *sqlite.Memo[Counts]        // of all meetings
+	holds       *sqlite.Memo[RetentionHold] // with what is counted only
 
 	mu      sync.Mutex // guards side, erasers, erased, copying and closed
 	side    []*sqlite.DB
@@ -170,7 +171,7 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 	if a.watch, err = a.db.NewWatch(ctx); err != nil {
 		return err
 	}
-	a.counts = sqlite.NewMemo[Counts](a.watch)
+	a.counts, a.holds = sqlite.NewMemo[Counts](a.watch), sqlite.NewMemo[RetentionHold](a.watch)
 	a.principals, a.crm, a.deactivated = sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[bool](a.watch)
 	if err := a.loadEpoch(ctx); err != nil {
 		return err
