@@ -280,10 +280,11 @@ func (a *Archive) deleteRows(ctx context.Context, tx *sql.Tx, id int64, reason s
 		}
 	}
 	for _, step := range []string{
-		`DELETE FROM speakers WHERE id NOT IN (SELECT speaker_id FROM meeting_speakers)`,
-		`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`,
+		`DELETE FROM speakers WHERE id NOT IN (SELECT speaker_id FROM meeting_speakers) AND ?1`,
+		`DELETE FROM media WHERE sha256 IN (SELECT value FROM tombstones, json_each(blobs) WHERE recording_id = ?1)
+			AND sha256 NOT IN (SELECT sha256 FROM attachments)`,
 	} {
-		if _, err := t.Exec(step); err != nil {
+		if _, err := t.Exec(step, id); err != nil {
 			return err
 		}
 	}
