@@ -94,8 +94,13 @@ func (e *examination) examineState(ctx context.Context) {
 		return
 	}
 	e.judgeState(s, e.h.Archive.Now())
-	if _, err := os.Stat(filepath.Join(e.h.Archive.Dir(), "index")); s.Running && errors.Is(err, fs.ErrNotExist) {
-		e.add("index", SeverityError, "restart the daemon, which builds it anew from the archive", "its folder was removed under the daemon: new meetings are soon not found any more")
+	e.examineIndexFolder(s.Running)
+}
+
+// examineIndexFolder looks for the folder of the index beneath a daemon.
+func (e *examination) examineIndexFolder(running bool) {
+	if _, err := os.Stat(filepath.Join(e.h.Archive.Dir(), "index")); running && errors.Is(err, fs.ErrNotExist) {
+		e.add("index", SeverityWarning, "restart the daemon, or wait for the next meeting: it builds the index anew from the archive", "its folder was removed under the daemon")
 	}
 }
 

@@ -177,6 +177,16 @@ func TestDoctorAsksTheStoreOfRecordings(t *testing.T) {
 	}
 }
 
+// TestDoctorMissesTheFolderOfTheIndex has an archive without the folder, with a daemon and
+// without.
+func TestDoctorMissesTheFolderOfTheIndex(t *testing.T) {
+	e := examination{h: Deps{Archive: archivetest.New(t)}}
+	e.examineIndexFolder(false)
+	if e.examineIndexFolder(true); len(e.findings) != 1 || !strings.Contains(e.findings[0].Remedy, "builds the index anew") {
+		t.Errorf("%+v", e.findings)
+	}
+}
+
 // TestDoctorLooksAtThePlaceOfTheBackups has a bucket that works, none, a server that refuses
 // the credentials, and no server; and directories that are there, will be made, are a file,
 // and were there. Each fault is named with what to do, and without a secret.

@@ -293,6 +293,29 @@ func TestSpoiledCounts(t *testing.T) {
 	}
 }
 
+// TestTheFolderIsRemoved removes the files of an open index: it is built anew for the next
+// change, and closing it does not wait for the disk.
+func TestTheFolderIsRemoved(t *testing.T) {
+	h := newFixture(t)
+	meetings := threeMeetings()
+	h.add(meetings[0])
+	h.catchUp()
+	for _, raw := range meetings[1:] {
+		if err := os.RemoveAll(filepath.Join(h.dir, "index")); err != nil {
+			t.Fatal(err)
+		}
+		h.add(raw)
+		h.catchUp()
+	}
+	checkAnswers(h)
+	if err := os.RemoveAll(filepath.Join(h.dir, "index")); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.index.Close(); err != nil && !errors.Is(err, segment.ErrDamaged) {
+		t.Error(err)
+	}
+}
+
 // TestARequestedRebuildWakesTheFollower requests rebuilds while the archive does not change.
 func TestARequestedRebuildWakesTheFollower(t *testing.T) {
 	h := newFixture(t)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -187,8 +188,12 @@ func (s *store) freeSlot() {
 	}
 }
 
-// apply writes a batch with the state that holds once it is in.
+// apply writes a batch with the state that holds once it is in. Bleve would try for ever to
+// write into a folder that was removed.
 func (s *store) apply(b *bleve.Batch, next state) error {
+	if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", segment.ErrDamaged, err)
+	}
 	raw, err := json.Marshal(next)
 	if err != nil {
 		return err
