@@ -161,7 +161,7 @@ func TestMail(t *testing.T) {
 	fails("no, ***", true)
 	logins := server.Logins()
 	m.TLS = "" // a server without STARTTLS gets neither the password nor the mail
-	fails("STARTTLS", false)
+	fails("it does not offer STARTTLS", false)
 	m.Port = encrypted.Port
 	fails("authority that this machine does not know", false)
 	if server.Logins() != logins || encrypted.Logins() != 0 {

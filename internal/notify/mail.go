@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/textproto"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/wneessen/go-mail"
@@ -33,9 +35,19 @@ const mailTime = 30 * time.Second
 // Name implements [Channel].
 func (m *Mail) Name() string { return "mail" }
 
-// Send implements [Channel].
+// Send implements [Channel]. When the server refuses some of the recipients, the others get
+// the message, with the reason.
 func (m *Mail) Send(ctx context.Context, each Message) error {
-	return m.SendTo(ctx, each, m.To...)
+	err := m.SendTo(ctx, each, m.To...)
+	if !errors.Is(err, ErrRefused) {
+		return err
+	}
+	left := slices.DeleteFunc(slices.Clone(m.To), func(to string) bool { return strings.Contains(err.Error(), "<"+to+">") })
+	if len(left) == 0 || len(left) == len(m.To) {
+		return err
+	}
+	each.Text += fmt.Sprintf("\n\nNot everybody gets this message; correct \"to\" in [notify.mail]: %v", err)
+	return m.SendTo(ctx, each, left...)
 }
 
 // SendTo sends a message to other recipients than those of the configuration.
@@ -78,6 +90,8 @@ func (m *Mail) explain(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return explain(ctx.Err())
+	case strings.Contains(err.Error(), "does not support STARTTLS"):
+		return errors.New(`it does not offer STARTTLS, without which nothing is sent; try tls = "tls" with port 465`)
 	case errors.As(err, &refused) && refused.ErrorCode() >= 500:
 		return fmt.Errorf("%w: %w", ErrRefused, masked)
 	case errors.As(err, &answer), isWithoutAddress(err):

@@ -84,6 +84,26 @@ func TestAnAcceptedMailIsSent(t *testing.T) {
 	}
 }
 
+// TestARefusedRecipientKeepsNobodyFromTheMail has a server that knows one of two recipients.
+func TestARefusedRecipientKeepsNobodyFromTheMail(t *testing.T) {
+	s := startHostile(t, func(s *hostileMail, w io.Writer, command string) bool {
+		if command == "RCPT TO:<bob@example.com>" {
+			_, err := io.WriteString(w, "550 5.1.1 no such user\r\n")
+			return err == nil
+		}
+		return s.accept(w, command)
+	})
+	m := s.mail()
+	m.To = append(m.To, "bob@example.com")
+	if err := m.Send(t.Context(), sampleMessage()); err != nil || s.accepted != 1 {
+		t.Errorf("%v, accepted %d times", err, s.accepted)
+	}
+	m.To = m.To[1:]
+	if err := m.Send(t.Context(), sampleMessage()); !errors.Is(err, ErrRefused) || s.accepted != 1 {
+		t.Errorf("nobody is left: %v, accepted %d times", err, s.accepted)
+	}
+}
+
 // TestAHangingMailServerEndsWithTheProgram has servers that stop answering at each step: a
 // mail ends when the program does, as a success where the server has taken the message.
 func TestAHangingMailServerEndsWithTheProgram(t *testing.T) {
