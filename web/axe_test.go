@@ -78,6 +78,10 @@ func checkLayout(t *testing.T, b *browsertest.Browser, page string, width int64)
 		return !!button && box.getBoundingClientRect().right - parseFloat(getComputedStyle(box).paddingRight) > button.left + 1; })()`); under {
 		t.Errorf("%s, %d wide: the words of the search box reach under its button", page, width)
 	}
+	if broken := browsertest.Evaluate[string](b, `[...document.querySelectorAll(".prose :is(td, th)")].filter(e => { const r = document.createRange(); r.selectNodeContents(e);
+		return /^\w{2,20}$/.test(e.textContent) && r.getClientRects().length > 1; }).map(e => e.textContent).join(" and ")`); broken != "" {
+		t.Errorf("%s, %d wide: words of a summary's table are broken: %s", page, width, broken)
+	}
 	if pageWidth := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); pageWidth > width {
 		t.Errorf("%s is %d wide in a window of %d, by %s", page, pageWidth, width, browsertest.Evaluate[string](b,
 			`[...document.querySelectorAll("body *")].findLast(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)?.outerHTML.slice(0, 200) ?? ""`))

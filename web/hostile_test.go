@@ -71,7 +71,7 @@ func hostileMeeting(id int64) json.RawMessage {
 		"highlights":[{"type":%s,"summary":%s,"text":%s,"start_time":5,"end_time":9}],
 		"crm_matches":{"companies":[{"name":%s,"record_url":"javascript:alert(1)"}],"deals":[{"name":%s,"amount":1e300}],"error":%s}`,
 		quote(long), strings.Join(invitees, ","), strings.Join(lines, ","), quote(long),
-		quote("# "+arabic+"\n\n"+hebrew+"\n\n- "+long+"\n- "+arabic+"\n\n| "+long+" | b |\n|---|---|\n| walrus | "+arabic+" |\n\n`"+long+"`\n\n"+strings.Repeat("> ", 40)+stacked+"\n\n"+evil),
+		quote("# "+arabic+"\n\n"+hebrew+"\n\n- "+long+"\n- "+arabic+"\n\n| "+long+" | b |\n|---|---|\n| walrus | "+arabic+" |\n\n| How | Finding |\n|---|---|\n| medium | "+strings.Repeat("several words ", 30)+" |\n\n`"+long+"`\n\n"+strings.Repeat("> ", 40)+stacked+"\n\n"+evil),
 		quote(long), quote(long), quote(arabic), quote(hebrew), quote(long), quote(arabic), quote(long), quote(evil), quote(long), quote(evil+stacked)))
 }
 
