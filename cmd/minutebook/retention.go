@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -120,10 +121,16 @@ func (d *daemon) runRetention(ctx context.Context) error {
 	for ctx.Err() == nil {
 		changed := d.configChanged()
 		rules := retentionRules(d.config())
-		waiting, err := d.archive.DeleteExpired(ctx, rules, func(e archive.Expired) {
+		deleting, stop := context.WithCancel(ctx)
+		waiting, err := d.archive.DeleteExpired(deleting, rules, func(e archive.Expired) {
 			control.LogExpired(d.log, e)
+			select {
+			case <-changed: // perhaps other rules keep the rest
+				stop()
+			default:
+			}
 		})
-		if err != nil && ctx.Err() == nil {
+		if stop(); err != nil && !errors.Is(err, context.Canceled) {
 			d.log.Error().Err(err).Msg("apply the retention rules")
 		}
 		if waiting && !warned {

@@ -2,13 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/rs/zerolog"
+
+	"minutebook/archive/archivetest"
+	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/testrun"
 )
@@ -82,3 +89,52 @@ func TestCommandsTellOfAnotherConfiguration(t *testing.T) {
 	}
 	serve.stop()
 }
+
+// TestOtherRulesEndADeletion loads a configuration without rules at the first recording that
+// the rules delete.
+func TestOtherRulesEndADeletion(t *testing.T) {
+	cfg := config.Default()
+	cfg.DataDir, cfg.Web.Listen = archivetest.Dir(t), "127.0.0.1:0"
+	next := cfg
+	cfg.Retention.Rules = []config.RetentionRule{{MediaAfterDays: 1}}
+	a := archivetest.Open(t, cfg.DataDir)
+	for id := range int64(5) {
+		archivetest.Apply(t, a, archivetest.Epoch, []byte(strings.ReplaceAll(string(archivetest.Meeting(id+1, "Old", "said")), "2026-", "2016-")))
+		archivetest.Attach(t, a, id+1, fmt.Sprint("recording ", id))
+	}
+	if err := errors.Join(a.AcceptRetention(t.Context(), retentionRules(&cfg)), a.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var d *daemon
+	deleted, loaded := 0, make(chan error, 10)
+	log := zerolog.New(logHook(func(line []byte) {
+		if bytes.Contains(line, []byte("deleted by a retention rule")) {
+			deleted++
+			_, err := d.loadAgain(t.Context())
+			loaded <- err
+		}
+	}))
+	d, err := startDaemon(t.Context(), &cfg, log, appOptions{LogLevel: &logLevel{}, Load: func() (*config.Config, control.Configuration, error) {
+		return &next, control.Configuration{Path: "/config.toml"}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.runRetention(ctx) }()
+	err = <-loaded
+	time.Sleep(50 * time.Millisecond) // in which the rest would be deleted
+	end()
+	if err := errors.Join(err, <-ended); err != nil || deleted != 1 {
+		t.Errorf("%d deleted, %v", deleted, err)
+	}
+	if err := d.Close(); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+type logHook func(line []byte)
+
+// Write implements [io.Writer].
+func (h logHook) Write(line []byte) (int, error) { h(line); return len(line), nil }
