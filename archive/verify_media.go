@@ -147,16 +147,21 @@ func hashDamage(ctx context.Context, r io.Reader, sha string) (string, error) {
 }
 
 // dropRecording removes a lost recording from its meetings and queues its download
-// again. It puts a damaged file aside under media/damaged, with a mark for each of
-// the meetings, by which forgetting finds the file, and leaves a file without meetings: it
-// is being forgotten.
+// again. It first puts a damaged file aside, and leaves a file without meetings: it is being
+// forgotten.
 func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) error {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
-	var ids []int64
-	_, err := a.change(ctx, func(tx *sql.Tx) (err error) {
+	ids, err := a.meetingsWith(ctx, sha)
+	if err == nil && damaged && len(ids) > 0 {
+		err = a.quarantine(ctx, sha, ids)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.change(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
-		ids, err = sqlite.Column[int64](t.Context(), t, `DELETE FROM attachments WHERE sha256 = ? RETURNING recording_id`, sha)
+		ids, err := sqlite.Column[int64](t.Context(), t, `DELETE FROM attachments WHERE sha256 = ? RETURNING recording_id`, sha)
 		if err != nil {
 			return err
 		}
@@ -170,16 +175,21 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) e
 			if err := t.logChange(id, ChangeMedia, ""); err != nil {
 				return err
 			}
-			if damaged {
-				if err := setMarks(ctx, tx, []Mark{quarantineMark(sha, id)}); err != nil {
-					return err
-				}
-			}
 		}
 		_, err = t.Exec(`DELETE FROM media WHERE sha256 = ?`, sha)
 		return err
 	})
-	if err != nil || !damaged || len(ids) == 0 {
+	return err
+}
+
+// quarantine puts a recording aside under media/damaged, with a mark for each of its
+// meetings, by which forgetting finds the file. The caller holds the mutex blobs.
+func (a *Archive) quarantine(ctx context.Context, sha string, ids []int64) error {
+	var marks []Mark
+	for _, id := range ids {
+		marks = append(marks, quarantineMark(sha, id))
+	}
+	if err := a.SetMarks(ctx, marks...); err != nil {
 		return err
 	}
 	return media.Quarantine(ctx, a.media, a.dir, sha)
@@ -230,12 +240,7 @@ func (a *Archive) putUnknownAside(ctx context.Context, sha string, d *Damage) er
 	if err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used); err != nil || used {
 		return err // attached meanwhile
 	}
-	for _, id := range ids {
-		if err := a.SetMarks(ctx, quarantineMark(sha, id)); err != nil {
-			return err
-		}
-	}
-	if err := media.Quarantine(ctx, a.media, a.dir, sha); err != nil {
+	if err := a.quarantine(ctx, sha, ids); err != nil {
 		return err
 	}
 	d.Outcome, d.Aside = "put aside", media.QuarantinePath(a.media, a.dir, sha)

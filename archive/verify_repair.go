@@ -16,7 +16,6 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive/inbox"
-	"minutebook/archive/media"
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
 	"minutebook/internal/sqlite"
@@ -126,11 +125,7 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 		return cmp.Or(err, errors.New("a meeting no longer has it; repair again"))
 	}
 	if damaged {
-		var marks []Mark
-		for _, id := range ids {
-			marks = append(marks, quarantineMark(sha, id))
-		}
-		if err := errors.Join(a.SetMarks(ctx, marks...), media.Quarantine(ctx, a.media, a.dir, sha)); err != nil {
+		if err := a.quarantine(ctx, sha, ids); err != nil {
 			return err
 		}
 	}

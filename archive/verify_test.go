@@ -243,3 +243,22 @@ func TestCursorBeyondTheLogIsDamage(t *testing.T) {
 		t.Errorf("a cursor of another epoch: %v, %v", bad, err)
 	}
 }
+
+// TestARecordingThatCannotBePutAsideStays repairs a damaged recording in whose place in
+// media/damaged lies a directory.
+func TestARecordingThatCannotBePutAsideStays(t *testing.T) {
+	a := newArchive(t)
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "said")))
+	b := withMedia(t, a, 1, "moving pictures")
+	path := media.Path(a.media, b.SHA256)
+	if err := errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, []byte("moving pictureS"), 0o400),
+		os.MkdirAll(filepath.Join(media.QuarantinePath(a.media, a.dir, b.SHA256), "full"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if v, damages := verify(t, a, VerifyOptions{Repair: true}); v.Damages[DamageFile] != 1 || v.Lost+v.Repaired > 0 {
+		t.Errorf("%+v: %v", v, damages)
+	}
+	if m, err := a.MediaOf(t.Context(), 1); err != nil || len(m) != 1 {
+		t.Errorf("the meeting has %v, %v", m, err)
+	}
+}
