@@ -221,7 +221,7 @@ func (a *Archive) readHold(ctx context.Context, rules []RetentionRule, shown boo
 // and calls done after each meeting. While the rules wait, it deletes only recordings
 // that the rules before them delete too, and waiting is true. A clock that is set ahead
 // ages no meeting, see confirmedClock. Meetings that WaitsUntil holds are left, see
-// [Archive.MovedMeetings].
+// [Archive.MovedMeetings], and so is the rest when other rules are configured meanwhile.
 func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
 	byReads, err := a.keptByReads(ctx)
 	if err != nil {
@@ -251,6 +251,9 @@ func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done
 	return waiting, a.deleteExpired(ctx, expired, func(e *Expired) (bool, error) {
 		if ended, noted := k.Kept[e.RecordingID]; noted && ended == 0 || !e.WaitsUntil.IsZero() || !due[e.RecordingID] {
 			return false, nil
+		}
+		if now, _, err := a.readRules(ctx); err != nil || !isNarrower(now.Rules, rules) { // others were configured meanwhile
+			return false, err
 		}
 		kept, err := a.isKept(ctx, e, rules, clock.At)
 		if err == nil && !kept && waiting {

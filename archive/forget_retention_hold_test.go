@@ -77,6 +77,25 @@ func TestNewRulesWait(t *testing.T) {
 	}
 }
 
+// TestOtherRulesEndADeletion has status look at other rules after the first deletion, as after
+// a reload: those that keep more end it, and those that keep no more do not.
+func TestOtherRulesEndADeletion(t *testing.T) {
+	rules := []RetentionRule{{MediaAfter: 100 * day}}
+	for days, want := range map[time.Duration]int{0: 1, 1000: 1, 100: 3, 10: 3} {
+		a, _ := agedArchive(t)
+		must(t, a.AcceptRetention(t.Context(), rules))
+		deleted := 0
+		_, err := a.DeleteExpired(t.Context(), rules, func(Expired) {
+			deleted++
+			_, err := a.LookAtRetention(t.Context(), []RetentionRule{{MediaAfter: days * day}})
+			must(t, err)
+		})
+		if err != nil || deleted != want {
+			t.Errorf("after %d days: %d deleted, want %d, %v", days, deleted, want, err)
+		}
+	}
+}
+
 // TestAClockSetAheadEndsNoWait: only time counts in which a process ran.
 func TestAClockSetAheadEndsNoWait(t *testing.T) {
 	a, now := agedArchive(t)
