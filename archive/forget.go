@@ -19,7 +19,7 @@ type Forgotten struct {
 	Recordings  int      // deleted recordings, which no other meeting has
 	Copies      []string // deleted copies from before a migration
 	Backups     []string // backups that still contain the meeting
-	Unreadable  []string // damaged files and deliveries that may be about it, and are kept
+	Unreadable  []string // files put aside and damaged deliveries that may be about it, and are kept
 	// Logs are the databases whose logs still hold it, because other programs read them.
 	// [Archive.FinishForgetting] empties them once those have ended.
 	Logs []string

@@ -54,7 +54,7 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return a.sweepUnattached(ctx)
 }
 
 // copying is a work for which copies of databases lie in the data directory. Its context
@@ -142,22 +142,18 @@ func (a *Archive) forgottenPartials(ctx context.Context) ([]int64, error) {
 	return slices.Sorted(maps.Keys(forgotten)), err
 }
 
-// damagedMark begins the marks of the meetings of a recording in media/damaged:
-// damaged/SHA256/RECORDING_ID.
-const damagedMark = "damaged/"
-
-func quarantineMark(sha string, id int64) Mark {
-	return Mark{Key: damagedMark + sha + "/" + strconv.FormatInt(id, 10), Value: []byte{1}}
-}
-
 // dropDamaged deletes the bytes of a meeting that a repair has put aside, except
 // recordings that another meeting had too. It returns the deliveries put aside whose
-// meeting cannot be read.
+// meeting cannot be read, and the recordings put aside whose meeting nobody knows.
 func (a *Archive) dropDamaged(ctx context.Context, id int64) (unreadable []string, err error) {
 	if unreadable, err = a.dropAside(id); err != nil {
 		return nil, fmt.Errorf("find damaged files of the meeting: %w", err)
 	}
-	return unreadable, a.dropDamagedBlobs(ctx, id)
+	if err := a.dropUnattached(ctx, id, true); err != nil {
+		return nil, err
+	}
+	unknown, err := a.readUnknownAside(ctx)
+	return append(unreadable, unknown...), err
 }
 
 // dropAside is dropDamaged for everything but recordings. The name of a file begins
@@ -192,37 +188,90 @@ func (a *Archive) dropAside(id int64) (unreadable []string, err error) {
 	return unreadable, nil
 }
 
-// readDamagedMarks returns the meetings of the recordings in media/damaged by their SHA-256.
-func (a *Archive) readDamagedMarks(ctx context.Context) (map[string][]int64, error) {
-	marks, err := a.Marks(ctx, damagedMark)
-	damaged := map[string][]int64{}
+// readUnattached returns the meetings of the files with an unattachedMark by their SHA-256.
+func (a *Archive) readUnattached(ctx context.Context) (map[string][]int64, error) {
+	marks, err := a.Marks(ctx, unattachedMark)
+	unattached := map[string][]int64{}
 	for key := range marks {
-		sha, owner, _ := strings.Cut(strings.TrimPrefix(key, damagedMark), "/")
+		sha, owner, _ := strings.Cut(strings.TrimPrefix(key, unattachedMark), "/")
 		if id, err := strconv.ParseInt(owner, 10, 64); err == nil && media.ValidName(sha) {
-			damaged[sha] = append(damaged[sha], id)
+			unattached[sha] = append(unattached[sha], id)
 		}
 	}
-	return damaged, err
+	return unattached, err
 }
 
-// dropDamagedBlobs deletes the damaged recordings of a meeting that no other meeting
-// had.
-func (a *Archive) dropDamagedBlobs(ctx context.Context, id int64) error {
-	damaged, err := a.readDamagedMarks(ctx)
+// readUnknownAside returns the files in media/damaged of which no meeting is known, such as
+// recordings in a bucket that were fetched after the backup from which this archive comes.
+func (a *Archive) readUnknownAside(ctx context.Context) (paths []string, err error) {
+	unattached, err := a.readUnattached(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(media.QuarantinePath(a.media, a.dir, "any"))
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for recordings put aside: %w", err)
+	}
+	for _, e := range entries {
+		if len(unattached[e.Name()]) == 0 && media.ValidName(e.Name()) {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths, nil
+}
+
+// dropUnattached deletes the files that were stored or put aside for a meeting, are no
+// recordings of a meeting, and are of no other meeting. Where an import may be storing a file
+// at the moment, the mark of a file that is not there stays, until the import ends or, after a
+// crash, the next start.
+func (a *Archive) dropUnattached(ctx context.Context, id int64, importing bool) error {
+	unattached, err := a.readUnattached(ctx)
 	if err != nil {
 		return err
 	}
-	for sha, ids := range damaged {
+	for sha, ids := range unattached {
 		if !slices.Contains(ids, id) {
 			continue
 		}
 		if len(ids) == 1 {
-			if err := durable.Remove(media.QuarantinePath(a.media, a.dir, sha)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			aside := media.QuarantinePath(a.media, a.dir, sha)
+			_, missing := os.Lstat(aside)
+			if err := durable.Remove(aside); err != nil {
 				return err
 			}
+			dropped, err := a.DropBlob(ctx, sha)
+			if err != nil {
+				return err
+			}
+			if importing && missing != nil && !dropped {
+				continue
+			}
 		}
-		if err := a.SetMarks(ctx, Mark{Key: quarantineMark(sha, id).Key}); err != nil {
+		if err := a.SetMarks(ctx, Mark{Key: markUnattached(sha, id).Key}); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// sweepUnattached deletes the files that a killed import was storing when their meeting was
+// forgotten. The next start does it where the bucket does not answer.
+func (a *Archive) sweepUnattached(ctx context.Context) error {
+	unattached, err := a.readUnattached(ctx)
+	if err != nil {
+		return err
+	}
+	forgotten, err := a.Forgotten(ctx, slices.Concat(slices.Collect(maps.Values(unattached))...))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	for id := range forgotten {
+		if err := a.dropUnattached(ctx, id, false); err != nil {
+			a.log.Warn().Err(err).Msg("recordings of forgotten meetings, whose import was interrupted, were not deleted")
+			return nil
 		}
 	}
 	return nil

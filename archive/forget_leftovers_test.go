@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -88,7 +89,74 @@ func TestDamagedRecordingsAreForgottenToo(t *testing.T) {
 	if got := filesWith(t, a.dir, "damaged x"); got != nil {
 		t.Errorf("all are forgotten, and aside lie %v", got)
 	}
-	if marks, err := a.Marks(t.Context(), damagedMark); err != nil || len(marks) != 0 {
+	if marks, err := a.Marks(t.Context(), unattachedMark); err != nil || len(marks) != 0 {
+		t.Errorf("marks %v, %v", marks, err)
+	}
+}
+
+// TestForgetFindsRecordingsThatWereNeverAttached leaves files in the store as a killed import
+// does, and has some put aside by a repair, also one that nobody expected. Whatever is of a
+// forgotten meeting goes, at once or, where the import was running then, at the next start.
+func TestForgetFindsRecordingsThatWereNeverAttached(t *testing.T) {
+	const word = "Xylophonist "
+	a := newArchive(t)
+	store := func(id int64, what string) media.Blob {
+		t.Helper()
+		b, err := a.media.Put(t.Context(), strings.NewReader(word+what))
+		if err == nil && id > 0 {
+			err = a.ExpectMedia(t.Context(), id, b.SHA256)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for id := int64(1); id <= 4; id++ {
+		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id, "T", "said")))
+	}
+	store(1, "put aside")
+	later, unknown := store(0, "attached later"), store(0, "nobody's")
+	verify(t, a, VerifyOptions{Repair: true})
+	store(0, "attached later")
+	if err := a.AttachMedia(t.Context(), 2, MediaVideo, later); err != nil {
+		t.Fatal(err)
+	}
+	store(3, "stored")
+	shared := store(3, "of two")
+	if err := errors.Join(a.ExpectMedia(t.Context(), 4, shared.SHA256), a.AttachMedia(t.Context(), 4, MediaVideo, shared)); err != nil {
+		t.Fatal(err)
+	}
+	if marks, err := a.Marks(t.Context(), unattachedMark+shared.SHA256); err != nil || len(marks) != 1 {
+		t.Errorf("attached, it has the marks %v, %v", marks, err)
+	}
+	for id := int64(1); id <= 3; id++ {
+		f, err := a.Forget(t.Context(), id, "asked for")
+		if err != nil || !slices.Equal(f.Unreadable, []string{media.QuarantinePath(a.media, a.dir, unknown.SHA256)}) {
+			t.Errorf("perhaps of meeting %d are %q, %v", id, f.Unreadable, err)
+		}
+	}
+	want := slices.Sorted(slices.Values([]string{unknown.SHA256, shared.SHA256}))
+	if got := slices.Sorted(slices.Values(filesWith(t, a.dir, word))); !slices.Equal(got, want) {
+		t.Errorf("forgotten, there are %v; want %v", got, want)
+	}
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(5, "T", "said")))
+	late := fmt.Sprintf("%x", sha256.Sum256([]byte(word+"stored after forget")))
+	if err := a.ExpectMedia(t.Context(), 5, late); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Forget(t.Context(), 5, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	store(0, "stored after forget")
+	dir := a.dir
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a = openArchive(t, dir)
+	if got := slices.Sorted(slices.Values(filesWith(t, a.dir, word))); !slices.Equal(got, want) {
+		t.Errorf("after a start there are %v; want %v", got, want)
+	}
+	if marks, err := a.Marks(t.Context(), unattachedMark); err != nil || len(marks) != 0 {
 		t.Errorf("marks %v, %v", marks, err)
 	}
 }

@@ -74,7 +74,7 @@ func ruleFor(rules []RetentionRule, meetingType, team string, age time.Duration)
 // expiredAt is Expired at a time.
 func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, n notices, now time.Time) ([]Expired, error) {
 	var expired []Expired
-	damaged, err := a.readDamagedMarks(ctx)
+	damaged, err := a.readUnattached(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for old recordings: %w", err)
 	}
@@ -139,7 +139,7 @@ func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func
 			err = a.deleteRecordings(ctx, e)
 		}
 		if err == nil {
-			err = errors.Join(a.deleteExpiredFiles(ctx), a.dropDamagedBlobs(ctx, e.RecordingID), a.dropPartial(e.RecordingID))
+			err = errors.Join(a.deleteExpiredFiles(ctx), a.dropUnattached(ctx, e.RecordingID, false), a.dropPartial(e.RecordingID))
 		}
 		if err != nil {
 			return fmt.Errorf("delete the recordings of meeting %d: %w", e.RecordingID, err)

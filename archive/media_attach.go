@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
 	"time"
 
 	"minutebook/archive/media"
@@ -35,6 +38,40 @@ type Attached struct {
 	At time.Time // when it was attached
 }
 
+// unattachedMark begins the marks of the meetings of a file that is no recording of
+// theirs: it lies in media/damaged, or an import is storing it. The key is
+// damaged/SHA256/RECORDING_ID.
+const unattachedMark = "damaged/"
+
+func markUnattached(sha string, id int64) Mark {
+	return Mark{Key: unattachedMark + sha + "/" + strconv.FormatInt(id, 10), Value: []byte{1}}
+}
+
+// ExpectMedia notes that a file is about to be stored for a meeting, so that forgetting the
+// meeting finds it after a crash. AttachMedia or DropExpected ends the note.
+func (a *Archive) ExpectMedia(ctx context.Context, id int64, sha string) error {
+	return a.SetMarks(ctx, markUnattached(sha, id))
+}
+
+// DropExpected deletes a file that was stored for a meeting, and could not be attached,
+// unless another meeting has it. A damaged copy that lies aside stays.
+func (a *Archive) DropExpected(ctx context.Context, id int64, sha string) error {
+	if _, err := a.DropBlob(ctx, sha); err != nil {
+		return err
+	}
+	return a.db.WriteTx(ctx, func(tx *sql.Tx) error { return a.endExpecting(ctx, tx, id, sha) })
+}
+
+// endExpecting ends the note that a file is being stored for a meeting. Where a copy of the
+// file lies aside, perhaps without a known meeting, the mark says that it is of this one.
+func (a *Archive) endExpecting(ctx context.Context, tx *sql.Tx, id int64, sha string) error {
+	mark := markUnattached(sha, id)
+	if _, err := os.Lstat(media.QuarantinePath(a.media, a.dir, sha)); errors.Is(err, fs.ErrNotExist) {
+		mark.Value = nil
+	}
+	return setMarks(ctx, tx, []Mark{mark})
+}
+
 // AttachMedia makes a blob of the store a recording of a meeting and logs the
 // change; once more changes nothing. It fails with ErrNoBlob when the store does
 // not hold the blob, and with ErrNotFound or ErrForgotten when the archive does
@@ -57,6 +94,9 @@ func (a *Archive) AttachMedia(ctx context.Context, id int64, kind MediaKind, b m
 	}
 	_, err = a.change(ctx, func(tx *sql.Tx) error {
 		if err := checkKnown(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := a.endExpecting(ctx, tx, id, b.SHA256); err != nil {
 			return err
 		}
 		now := a.now()

@@ -187,7 +187,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) e
 func (a *Archive) quarantine(ctx context.Context, sha string, ids []int64) error {
 	var marks []Mark
 	for _, id := range ids {
-		marks = append(marks, quarantineMark(sha, id))
+		marks = append(marks, markUnattached(sha, id))
 	}
 	if err := a.SetMarks(ctx, marks...); err != nil {
 		return err

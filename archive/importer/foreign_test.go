@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"os"
@@ -217,6 +218,9 @@ func TestForgottenWhileItsRecordingIsStored(t *testing.T) {
 	slow := server.Behind(t, func(server http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPut && !strings.HasSuffix(r.URL.Path, "archive-id") {
+				if marks, err := a.Marks(r.Context(), "damaged/"); err != nil || len(marks) != 1 {
+					t.Errorf("a crash now would leave a file of nobody: marks %v, %v", marks, err)
+				}
 				if _, err := a.Forget(r.Context(), allRows(t, a)[0].RecordingID, "test"); err != nil {
 					t.Error(err)
 				}
@@ -237,6 +241,18 @@ func TestForgottenWhileItsRecordingIsStored(t *testing.T) {
 	}
 	if left := server.Objects(t, "foreign"); len(left) > 0 {
 		t.Errorf("the store keeps %q", left)
+	}
+	if marks, err := a.Marks(t.Context(), "damaged/"); err != nil || len(marks) != 0 {
+		t.Errorf("marks %v, %v", marks, err)
+	}
+}
+
+// TestAFileThatChangesWhileItIsStored is expected with one hash and read with another.
+func TestAFileThatChangesWhileItIsStored(t *testing.T) {
+	a := archivetest.New(t)
+	read := &unchanged{Reader: strings.NewReader("ID3 it has grown"), sum: sha256.New(), want: fmt.Sprintf("%x", sha256.Sum256([]byte("ID3 it")))}
+	if b, err := a.Media().Put(t.Context(), read); err == nil {
+		t.Errorf("stored as %s, which forget does not expect", b.SHA256)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"strings"
 
@@ -49,7 +50,10 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if err := im.checkRoom(size); err != nil {
 		return false, unstored{Wrong{File: path, Err: err}}
 	}
-	blob, err := im.put(ctx, f)
+	if err := im.archive.ExpectMedia(ctx, id, sum); err != nil {
+		return false, err
+	}
+	blob, err := im.put(ctx, &unchanged{Reader: f, sum: sha256.New(), want: sum})
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	} else if err != nil {
@@ -63,10 +67,25 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if media.IsUnavailable(err) {
 		return false, unstored{Wrong{File: path, Err: err}}
 	} else if err != nil {
-		_, dropped := im.archive.DropBlob(context.WithoutCancel(ctx), blob.SHA256)
-		return false, errors.Join(err, dropped)
+		return false, errors.Join(err, im.archive.DropExpected(context.WithoutCancel(ctx), id, blob.SHA256))
 	}
 	return true, nil
+}
+
+// unchanged fails at the end of a file that is another one than when its hash was expected.
+type unchanged struct {
+	io.Reader
+	sum  hash.Hash
+	want string
+}
+
+func (u *unchanged) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	u.sum.Write(p[:n])
+	if errors.Is(err, io.EOF) && fmt.Sprintf("%x", u.sum.Sum(nil)) != u.want {
+		err = errors.New("it changed while it was read")
+	}
+	return n, err
 }
 
 // storeState says whether the store of recordings was waited for in vain.

@@ -227,7 +227,7 @@ func (m *Main) printForgotten(f archive.Forgotten) error {
 	}
 	for _, damaged := range f.Unreadable {
 		if err == nil {
-			_, err = fmt.Fprintf(m.Stdout, "too damaged to tell whether it is about the meeting: %s\n", damaged)
+			_, err = fmt.Fprintf(m.Stdout, "perhaps this is about the meeting, nobody can tell: %s\n", damaged)
 		}
 	}
 	return err
