@@ -75,10 +75,15 @@ func restored(t *testing.T, o RestoreOptions) *archive.Archive {
 	if o.Dir == "" {
 		o.Dir = filepath.Join(t.TempDir(), "back")
 	}
-	if _, err := Restore(t.Context(), o); err != nil {
+	m, err := Restore(t.Context(), o)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return archivetest.Open(t, o.Dir)
+	a := archivetest.Open(t, o.Dir)
+	if counts, err := a.Counts(t.Context()); err != nil || counts.Meetings != m.Meetings {
+		t.Errorf("%d meetings are restored, and there are %d, %v", m.Meetings, counts.Meetings, err)
+	}
+	return a
 }
 
 func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {

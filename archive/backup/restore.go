@@ -53,7 +53,8 @@ type RestoreOptions struct {
 // checks and every recording of the archive is there: until then [archive.Open]
 // refuses the directory, and only a Restore of the same generation goes on there.
 // The change log begins a new epoch, so that followers of the old one start over; the
-// search index is built anew.
+// search index is built anew. The manifest that it returns counts the meetings that were
+// restored, without those that were forgotten later.
 func Restore(ctx context.Context, o RestoreOptions) (generation.Manifest, error) {
 	r := &restore{RestoreOptions: o}
 	if r.Now == nil {

@@ -42,6 +42,7 @@ func (r *restore) finish(ctx context.Context, dbs []string) error {
 	for _, l := range r.m.Lost {
 		r.Logger.Warn().Str("recording", l.SHA256).Str("reason", l.String()).Msg("the backup lacks a recording")
 	}
+	r.m.Meetings -= r.forgotten
 	if r.forgotten > 0 {
 		r.Logger.Info().Int("meetings", r.forgotten).Msg("the backup holds meetings that were forgotten later; they are not restored")
 	}
