@@ -137,7 +137,11 @@ func (w *world) start(dir string) *house {
 // runRetention deletes old recordings, as the daemon does.
 func (h *house) runRetention(ctx context.Context) {
 	for {
-		_, err := h.archive.ShowRetention(ctx, h.w.rules())
+		rules := h.w.rules()
+		_, err := h.archive.ShowRetention(ctx, rules)
+		if err == nil && rules != nil {
+			h.w.oracle.rule()
+		}
 		if err == nil {
 			_, err = command[control.RetentionResult](ctx, h, "retention", control.RetentionRequest{}, h.noteExpired)
 		}

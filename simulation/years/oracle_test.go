@@ -35,6 +35,7 @@ type oracle struct {
 	moved    map[string]bool // addresses whose account was configured otherwise
 	teams    map[int64]teamsShown
 	before   keeping              // the rules that were in force before the configured ones
+	ruled    time.Time            // when the archive was first given rules: changes of teams before have no notice of their own
 	notes    map[int]personalNote // by their numbers
 	noted    int                  // the newest number
 }
@@ -188,6 +189,7 @@ type memory struct {
 	tokens   map[string]string // refresh tokens, by account
 	notes    map[int]personalNote
 	teams    map[int64]teamsShown
+	ruled    time.Time
 }
 
 // remember returns the content that a backup made now must have.
@@ -195,7 +197,7 @@ func (o *oracle) remember() memory {
 	o.settle(time.Now(), false)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), o.w.app.keptTokens(), maps.Clone(o.notes), maps.Clone(o.teams)}
+	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), o.w.app.keptTokens(), maps.Clone(o.notes), maps.Clone(o.teams), o.ruled}
 }
 
 // goBack notes that an archive was restored from a backup with this content.
@@ -204,7 +206,7 @@ func (o *oracle) goBack(m memory) {
 	defer o.mu.Unlock()
 	o.must, o.acked, o.attached, o.pending = maps.Clone(m.must), maps.Clone(m.acked), maps.Clone(m.attached), nil
 	o.imported, o.notes = maps.Clone(m.imported), maps.Clone(m.notes)
-	o.teams, o.before = maps.Clone(m.teams), keeping{}
+	o.teams, o.before, o.ruled = maps.Clone(m.teams), keeping{}, m.ruled
 	o.w.app.keepTokens(m.tokens)
 	for id := range o.forgot {
 		prefix := strconv.FormatInt(id, 10) + "/"

@@ -144,6 +144,15 @@ func (o *oracle) deletes(k keeping, m *meeting) bool {
 	return k.media > 0 && !o.isKept(m.id, k) && !o.w.believedTime().Before(m.created.Add(-30*time.Minute).Add(k.media))
 }
 
+// rule notes that the archive has been given rules.
+func (o *oracle) rule() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ruled.IsZero() {
+		o.ruled = time.Now()
+	}
+}
+
 // expired notes that the program deleted a meeting's recording by a rule, and judges that.
 func (o *oracle) expired(id int64) {
 	o.mu.Lock()
@@ -157,7 +166,7 @@ func (o *oracle) expired(id int64) {
 	case time.Since(k.since) < noticeOfRules && !o.deletes(o.before, m):
 		o.w.report("retention deletes the recording of %d without notice, with the rules %s, %s before", id, k, o.before)
 	case slices.ContainsFunc(o.teams[id].changes, func(c teamChange) bool {
-		return strings.EqualFold(c.former, k.team) && time.Since(c.at) < noticeOfMoves-grace
+		return strings.EqualFold(c.former, k.team) && c.at.After(o.ruled) && time.Since(c.at) < noticeOfMoves-grace
 	}):
 		o.w.report("retention deletes the recording of %d without notice, since its team has changed: %v, with the rules %s", id, o.teams[id].changes, k)
 	}
