@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"minutebook/archive/media"
 	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
 )
@@ -19,6 +20,7 @@ type Forgotten struct {
 	Recordings  int      // deleted recordings, which no other meeting has
 	Copies      []string // deleted copies from before a migration
 	Backups     []string // backups that still contain the meeting
+	Versions    []string // buckets in which deleted files of it stay as versions
 	Unreadable  []string // files put aside and damaged deliveries that may be about it, and are kept
 	// Logs are the databases whose logs still hold it, because other programs read them.
 	// [Archive.FinishForgetting] empties them once those have ended.
@@ -218,6 +220,9 @@ func (a *Archive) eraseEverywhere(ctx context.Context, id int64) (Forgotten, err
 	var err error
 	if f.Recordings, err = a.dropBlobs(ctx, id); err != nil {
 		return f, err
+	}
+	if f.Recordings > 0 && media.KeepsVersions(ctx, a.media) {
+		f.Versions = append(f.Versions, "the bucket of recordings")
 	}
 	if f.Unreadable, err = a.dropDamaged(ctx, id); err != nil {
 		return f, err

@@ -7,6 +7,7 @@ import (
 	"filippo.io/age"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 	"minutebook/archive/generation"
 	"minutebook/control"
@@ -49,6 +50,10 @@ func TestForgetReplacesBackups(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].Name != number || slices.Contains(all[0].IDs, 2) || all[0].Encrypted != (dir == sealed) {
 			t.Errorf("%s: %d generations, %v", dir, len(all), err)
 		}
+	}
+	archivetest.Attach(t, a, 1, "moving pictures")
+	if f, err := forget(control.ForgetRequest{RecordingID: 1, Backups: true, Recipients: []string{id.Recipient().String()}}); err != nil || f.Backups != nil || f.Recordings != 1 {
+		t.Errorf("with backups and one recording it forgot %+v, %v", f, err)
 	}
 }
 

@@ -236,8 +236,9 @@ func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.For
 	if err != nil || !q.Backups || len(f.Backups) == 0 {
 		return &f, err
 	}
-	failed := h.replaceBackups(ctx, f.Backups, q.Recipients)
-	f, err = h.Archive.Forget(ctx, q.RecordingID, q.Reason) // it names the remaining backups
+	failed := h.replaceBackups(ctx, &f, q.Recipients)
+	left, err := h.Archive.Forget(ctx, q.RecordingID, q.Reason) // it names the remaining backups
+	f.Backups, f.Logs = left.Backups, left.Logs
 	if failed == nil && len(f.Backups) > 0 {
 		failed = errors.New("look at them and delete them by hand")
 	}
@@ -248,14 +249,14 @@ func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.For
 }
 
 // replaceBackups makes a new generation in every directory of the given ones, and
-// then removes the given ones.
-func (h Deps) replaceBackups(ctx context.Context, paths, recipients []string) error {
+// then removes the given ones, those of a forgotten meeting.
+func (h Deps) replaceBackups(ctx context.Context, f *archive.Forgotten, recipients []string) error {
 	keys, err := h.recipients(recipients)
 	if err != nil {
 		return err
 	}
 	dirs := map[string]bool{}
-	for _, path := range paths {
+	for _, path := range f.Backups {
 		dirs[generation.DirOf(path)] = true
 	}
 	var failed error
@@ -266,10 +267,13 @@ func (h Deps) replaceBackups(ctx context.Context, paths, recipients []string) er
 			if newest.Encrypted && len(keys) == 0 {
 				err = fmt.Errorf("the backups in %s are encrypted: say for whom with --recipient", dir)
 			} else {
-				err = h.replaceGenerations(ctx, dir, paths, backup.Options{Recipients: keys, WithoutMedia: newest.WithoutMedia})
+				err = h.replaceGenerations(ctx, dir, f.Backups, backup.Options{Recipients: keys, WithoutMedia: newest.WithoutMedia})
 			}
 		}
 		failed = errors.Join(failed, err)
+		if place, err := generation.OpenPlace(dir); err == nil && generation.KeepsVersions(ctx, place) {
+			f.Versions = append(f.Versions, dir)
+		}
 	}
 	return failed
 }

@@ -29,8 +29,16 @@ func TestBackupsInABucket(t *testing.T) {
 	key, err := age.GenerateX25519Identity()
 	must(t, err)
 	server := s3test.Start(t)
-	for name, o := range map[string]Options{"plain": {Keep: 2}, "sealed": {Keep: 2, Recipients: []age.Recipient{key.Recipient()}}} {
+	sealed := Options{Keep: 2, Recipients: []age.Recipient{key.Recipient()}}
+	for _, c := range []struct {
+		name string
+		Options
+	}{{"plain", Options{Keep: 2}}, {"sealed", sealed}, {"versions", sealed}} { // the last one for good
+		name, o := c.name, c.Options
 		t.Run(name, func(t *testing.T) {
+			if name == "versions" {
+				server.KeepVersions(t)
+			}
 			a, dest := archivetest.New(t), server.URL("recordings", "minutes/"+name)
 			archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"), archivetest.Meeting(2, "second", "b"))
 			archivetest.Attach(t, a, 1, "moving pictures")
@@ -104,6 +112,9 @@ func forgetInBucket(t *testing.T, a *archive.Archive, dest string, o Options) {
 	}
 	place, err := generation.OpenPlace(dest)
 	must(t, err)
+	if kept := strings.Contains(dest, "versions"); generation.KeepsVersions(t.Context(), place) != kept {
+		t.Errorf("the bucket keeps versions; want %t", kept)
+	}
 	if list, err := generation.ReadForgotten(t.Context(), place); err != nil || len(list) != 1 || list[0].RecordingID != 1 {
 		t.Errorf("the bucket knows of %+v, %v", list, err)
 	}

@@ -23,6 +23,13 @@ func Ask(ctx context.Context, p Place) error {
 	return nil
 }
 
+// KeepsVersions reports whether a place is in a bucket in which removed files stay as
+// versions.
+func KeepsVersions(ctx context.Context, p Place) bool {
+	in, ok := p.(prefix)
+	return ok && in.bucket.KeepsVersions(ctx)
+}
+
 // String is part of [Place].
 func (p prefix) String() string { return p.bucket.Address() }
 
@@ -89,11 +96,8 @@ func (p prefix) Create(ctx context.Context, name string, content []byte) error {
 
 // Remove is part of [Place].
 func (p prefix) Remove(ctx context.Context, name string) error {
-	if err := p.bucket.Remove(ctx, name); err != nil {
-		return err
-	}
-	for o, err := range p.bucket.List(ctx, name+"/") {
-		if err == nil {
+	for o, err := range p.bucket.List(ctx, name) { // a bucket with versions would note that an absent object was deleted
+		if err == nil && (o.Name == name || strings.HasPrefix(o.Name, name+"/")) {
 			err = p.bucket.Remove(ctx, o.Name)
 		}
 		if err != nil {

@@ -145,6 +145,12 @@ func (s *s3Store) Delete(ctx context.Context, sha string) error {
 	return nil
 }
 
+// KeepsVersions reports whether a store is a bucket in which deleted blobs stay as versions.
+func KeepsVersions(ctx context.Context, s Store) bool {
+	s3, ok := s.(*s3Store)
+	return ok && s3.bucket.KeepsVersions(ctx)
+}
+
 // Walk is part of [Store].
 func (s *s3Store) Walk(ctx context.Context, fn func(Blob) error) error {
 	if err := s.claim(ctx); err != nil {

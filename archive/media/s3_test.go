@@ -50,6 +50,9 @@ func TestPartsOfACrashedUploadGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if KeepsVersions(t.Context(), store) {
+		t.Error("a new bucket keeps versions")
+	}
 	store.bucket.PartSize = testPart
 	content := bytes.Repeat([]byte("recording "), testPart/8)
 	sha := fmt.Sprintf("%x", sha256.Sum256(content))

@@ -211,7 +211,8 @@ func (m *Main) printForgotten(f archive.Forgotten) error {
 			Backups     []string `json:"backups"`
 			Unreadable  []string `json:"unreadable,omitempty"`
 			Logs        []string `json:"logs,omitempty"`
-		}{f.RecordingID, f.Recordings, append([]string{}, f.Backups...), f.Unreadable, f.Logs})
+			Versions    []string `json:"versions,omitempty"`
+		}{f.RecordingID, f.Recordings, append([]string{}, f.Backups...), f.Unreadable, f.Logs, f.Versions})
 	}
 	_, err := fmt.Fprintf(m.Stdout, "meeting %d is forgotten, with %s\n", f.RecordingID, phrase.Recordings(f.Recordings))
 	for _, name := range f.Logs {
@@ -223,6 +224,11 @@ func (m *Main) printForgotten(f archive.Forgotten) error {
 	for _, b := range f.Backups {
 		if err == nil {
 			_, err = fmt.Fprintf(m.Stdout, "a backup still holds it: %s\n", b)
+		}
+	}
+	for _, place := range f.Versions {
+		if err == nil {
+			_, err = fmt.Fprintf(m.Stdout, "deleted files of it stay there as versions, until the bucket lets them expire: %s\n", place)
 		}
 	}
 	for _, damaged := range f.Unreadable {

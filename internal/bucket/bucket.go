@@ -88,6 +88,13 @@ func (b *Bucket) Remove(ctx context.Context, name string) error {
 	return b.explain(err)
 }
 
+// KeepsVersions reports whether deleted objects stay in the bucket as versions. It is false
+// where the keys may not ask that.
+func (b *Bucket) KeepsVersions(ctx context.Context) bool {
+	c, err := b.client.GetBucketVersioning(ctx, b.name)
+	return err == nil && (c.Enabled() || c.Suspended())
+}
+
 // List returns the objects whose names begin with below.
 func (b *Bucket) List(ctx context.Context, below string) iter.Seq2[Object, error] {
 	return b.list(ctx, minio.ListObjectsOptions{Prefix: b.Key(below), Recursive: true})

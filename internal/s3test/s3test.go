@@ -50,12 +50,13 @@ func Start(t *testing.T) *Server {
 	s := &Server{address: l.Addr().String()}
 	l.Close()
 	root := t.TempDir()
-	for _, dir := range []string{"data", "meta"} {
+	for _, dir := range []string{"data", "meta", "versions"} {
 		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(program, "--port", s.address, "--quiet", "posix", "--sidecar", filepath.Join(root, "meta"), filepath.Join(root, "data"))
+	cmd := exec.Command(program, "--port", s.address, "--quiet", "posix", "--sidecar", filepath.Join(root, "meta"),
+		"--versioning-dir", filepath.Join(root, "versions"), filepath.Join(root, "data"))
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+key, "ROOT_SECRET_KEY="+secret)
 	output := &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = output, output
@@ -98,6 +99,14 @@ func (s *Server) makeBucket(t *testing.T) {
 			t.Fatalf("make bucket: %v", err)
 		}
 		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// KeepVersions has the bucket keep versions of its objects from now on.
+func (s *Server) KeepVersions(t *testing.T) {
+	t.Helper()
+	if err := s.client(t).EnableVersioning(t.Context(), "recordings"); err != nil {
+		t.Fatal(err)
 	}
 }
 
