@@ -48,8 +48,8 @@ func (a *Archive) OnForget(name string, fn func(ctx context.Context, id int64) e
 // Forget erases a meeting for good: its revisions and rows, the bodies of its
 // deliveries, the recordings that no other meeting has, copies of the database from
 // before a migration, and the data of every room registered with OnForget. Its id
-// stays as a tombstone, so that the meeting cannot come back, and the audit keeps a
-// line with the reason. Forget returns nil only when all of that is done, but for the
+// and the hashes of its recordings stay as a tombstone, so that it cannot come back, and
+// the audit keeps a line with the reason. Forget returns nil only when all of that is done, but for the
 // logs that another program reads: it waits for each of them for some seconds, and then
 // names them. After an
 // interruption or a failure the meeting is no longer readable, and Forget or
@@ -174,7 +174,7 @@ func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Fo
 	a.noteForgotten(ctx)
 	for _, f := range done {
 		if len(logs) == 0 {
-			_, failed := a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ?, blobs = '[]' WHERE recording_id = ?`, a.now().UnixMilli(), f.RecordingID)
+			_, failed := a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ? WHERE recording_id = ?`, a.now().UnixMilli(), f.RecordingID)
 			err = errors.Join(err, failed)
 		}
 		a.mu.Lock()

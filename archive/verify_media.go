@@ -201,9 +201,10 @@ func (a *Archive) quarantine(ctx context.Context, sha string, ids []int64) error
 func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	return a.media.Walk(ctx, func(b media.Blob) error {
-		var used bool
+		var used, forgotten bool
 		err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM media WHERE sha256 = ?1) OR
-			EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE done_at IS NULL AND value = ?1)`, b.SHA256).Scan(&used)
+			EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE done_at IS NULL AND value = ?1),
+			EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE value = ?1)`, b.SHA256).Scan(&used, &forgotten)
 		if err != nil || used {
 			return err
 		}
@@ -211,27 +212,34 @@ func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found fu
 			return nil // deleted since the store was listed
 		}
 		d := Damage{Class: DamageFileExtra, Path: media.Path(a.media, b.SHA256), What: "no meeting has this recording"}
-		if o.Repair {
-			c.repair(ctx, &d, o, func() error { return a.putUnknownAside(ctx, b.SHA256, &d) })
+		if forgotten {
+			d.What = "a meeting that was forgotten had this recording"
 		}
+		c.repair(ctx, &d, o, func() error { return a.repairUnknown(ctx, b.SHA256, forgotten, &d) })
 		found(d)
 		return nil
 	})
 }
 
-// putUnknownAside puts aside a blob without a meeting, with a mark for each meeting
-// for which it was fetched. It deletes a blob that the retention rules were deleting.
-func (a *Archive) putUnknownAside(ctx context.Context, sha string, d *Damage) error {
+// repairUnknown puts aside a blob without a meeting, with a mark for each meeting for which
+// it was fetched. It deletes a blob that the retention rules were deleting, and one of a
+// forgotten meeting, which somebody has brought back, unless it was stored for another one.
+func (a *Archive) repairUnknown(ctx context.Context, sha string, forgotten bool, d *Damage) error {
 	expired, err := a.Marks(ctx, expiredBlob+sha)
 	if err != nil {
 		return err
 	}
-	if len(expired) > 0 {
-		_, err := a.DropBlob(ctx, sha)
+	expected, err := a.Marks(ctx, unattachedMark+sha)
+	if err != nil {
 		return err
 	}
 	ids, err := sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM downloads WHERE sha256 = ?`, sha)
 	if err != nil {
+		return err
+	}
+	if len(expired) > 0 || forgotten && len(ids)+len(expected) == 0 {
+		d.Outcome = "deleted"
+		_, err := a.DropBlob(ctx, sha)
 		return err
 	}
 	a.blobs.Lock()

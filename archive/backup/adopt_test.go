@@ -83,7 +83,9 @@ func TestAdoptTakesReplicasOfDifferentMoments(t *testing.T) {
 			deliver(t, a, 1, "pelican")
 			deliver(t, a, 2, "heron")
 			quarantine(t, a, archivetest.Meeting(1, "pelican", "pelican said again"))
+			archivetest.Attach(t, a, 1, "pelican pictures")
 			replicate(t, a, dir, order[0])
+			must(t, os.CopyFS(filepath.Join(dir, "media"), os.DirFS(filepath.Join(a.Dir(), "media")))) // older than both
 			deliver(t, a, 3, "stork")
 			_, err := a.Forget(t.Context(), 1, "test")
 			must(t, err)
@@ -106,8 +108,16 @@ func TestAdoptTakesReplicasOfDifferentMoments(t *testing.T) {
 					t.Errorf("%s: %v, %v", name, info, err)
 				}
 			}
-			if v, err := b.Verify(t.Context(), archive.VerifyOptions{}, func(d archive.Damage) { t.Error(d) }); err != nil || v.Meetings != 2 {
+			if v, err := b.Verify(t.Context(), archive.VerifyOptions{}, func(archive.Damage) {}); err != nil || v.Meetings != 2 || v.ExitCode() != 0 {
 				t.Errorf("%+v, %v", v, err)
+			}
+			_, err = b.Media().Put(t.Context(), strings.NewReader("pelican pictures")) // brought after the start
+			must(t, err)
+			if v, err := b.Verify(t.Context(), archive.VerifyOptions{Repair: true}, func(archive.Damage) {}); err != nil || v.Repaired != 1 {
+				t.Errorf("%+v, %v", v, err)
+			}
+			if files := residue.Find(t, "pelican", dir); len(files) > 0 {
+				t.Errorf("after a repair the forgotten meeting is in %q", files)
 			}
 		})
 	}
