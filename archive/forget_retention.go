@@ -161,10 +161,11 @@ func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
 		now := a.now()
 		t := sqlite.NewStatements(ctx, tx)
 		for _, step := range []string{
-			`INSERT OR REPLACE INTO marks (key, value) SELECT '` + expiredBlob + `' || sha256, x'31' FROM attachments WHERE recording_id = ?1`,
+			`INSERT OR REPLACE INTO marks (key, value) SELECT '` + expiredBlob + `' || sha256, x'31' FROM
+				(SELECT sha256 FROM attachments WHERE recording_id = ?1 UNION SELECT sha256 FROM downloads WHERE recording_id = ?1 AND sha256 <> '')`,
 			`DELETE FROM attachments WHERE recording_id = ?1`,
 			`INSERT INTO downloads (recording_id, state, due_at, reason) VALUES (?1, 'deleted', 0, 'a retention rule')
-				ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, reason = excluded.reason`,
+				ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, reason = excluded.reason, sha256 = ''`,
 			deleteExpiredMedia,
 		} {
 			if _, err := t.Exec(step, e.RecordingID); err != nil {

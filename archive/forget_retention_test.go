@@ -157,7 +157,8 @@ func verifyClean(t *testing.T, a *Archive) {
 }
 
 // TestRetentionDeletesDamagedRecordingsAlone puts a damaged recording aside, of a meeting that
-// has no other, and text of the meeting: the rule deletes the recording.
+// has no other, and text of the meeting: the rule deletes the recording, and files that were
+// stored before a crash and never attached.
 func TestRetentionDeletesDamagedRecordingsAlone(t *testing.T) {
 	a, _ := agedArchive(t)
 	m, err := a.MediaOf(t.Context(), 1)
@@ -170,12 +171,28 @@ func TestRetentionDeletesDamagedRecordingsAlone(t *testing.T) {
 	if _, err := a.putAside(t.Context(), 1, "rows.json", []byte("it was said")); err != nil {
 		t.Fatal(err)
 	}
+	fetched, err := a.media.Put(t.Context(), strings.NewReader("sound of five"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported, err := a.media.Put(t.Context(), strings.NewReader("another sound of one"))
+	if err == nil {
+		err = a.ExpectMedia(t.Context(), 1, imported.SHA256)
+	}
+	if err == nil {
+		_, err = a.db.W.Exec(`UPDATE downloads SET sha256 = ? WHERE recording_id = 5`, fetched.SHA256)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	rule := RetentionRule{MediaAfter: 100 * day, Teams: []string{"Sales"}}
 	if diff := cmp.Diff([]int64{1, 5}, deleteExpired(t, a, rule)); diff != "" {
 		t.Error(diff)
 	}
-	if files := filesWith(t, a.Dir(), "sound of one"); files != nil {
-		t.Errorf("the recording is in %v", files)
+	for _, sound := range []string{"sound of one", "sound of five"} {
+		if files := filesWith(t, a.Dir(), sound); files != nil {
+			t.Errorf("%s is in %v", sound, files)
+		}
 	}
 	if files := filesWith(t, a.Dir(), "it was said"); len(files) != 1 {
 		t.Errorf("the text is in %v", files)

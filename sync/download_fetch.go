@@ -10,6 +10,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/media"
+	"minutebook/internal/durable"
 	"minutebook/internal/outbound"
 	"minutebook/internal/pause"
 )
@@ -41,12 +42,12 @@ var (
 // interruptions for as long as the link is valid; a file that is whole and waits
 // for its store needs no link.
 func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
+	if done, err := l.finishIfStored(ctx, t); done || err != nil {
+		return err
+	}
 	a := l.s.account(t.row.Account)
 	if a == nil {
 		return l.releaseAccount(ctx, t)
-	}
-	if done, err := l.finishIfAttached(ctx, t); done || err != nil {
-		return err
 	}
 	if err := checkSize(t.row.Size); err != nil {
 		return err
@@ -95,14 +96,28 @@ func isFinal(err error) bool {
 	return errors.As(err, &room) || errors.Is(err, archive.ErrForgotten) || errors.Is(err, errAddress) || errors.Is(err, errSuspended)
 }
 
-// finishIfAttached closes the row of a recording that was attached just before
-// a crash, and reports whether it was.
-func (l *downloader) finishIfAttached(ctx context.Context, t *downloadTask) (bool, error) {
-	stored, err := l.s.archive.MediaOf(ctx, t.row.RecordingID)
-	if err != nil || len(stored) == 0 {
+// finishIfStored attaches a recording that was stored just before a crash, closes the row
+// of one that was attached, and reports whether there was either.
+func (l *downloader) finishIfStored(ctx context.Context, t *downloadTask) (bool, error) {
+	attached, err := l.s.archive.MediaOf(ctx, t.row.RecordingID)
+	if err != nil {
 		return false, err
 	}
-	return true, l.markDone(ctx, t)
+	if len(attached) > 0 {
+		return true, l.markDone(ctx, t)
+	}
+	if t.row.SHA256 == "" {
+		return false, nil
+	}
+	blob, err := l.store.Stat(ctx, t.row.SHA256)
+	if err != nil {
+		return false, nil // it is fetched, or waits for its store
+	}
+	path := l.partialPath(t)
+	if err := l.attach(ctx, t, blob, path); err != nil {
+		return true, err
+	}
+	return true, durable.Remove(path) // the store's answer was lost, and the file stayed
 }
 
 // fetchOnce fetches the missing bytes of a recording. When the file is whole,
@@ -155,12 +170,15 @@ func (l *downloader) hasWholeFile(t *downloadTask) bool {
 // that forgetting the meeting finds the file after an interruption.
 func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string) error {
 	row := t.row
-	row.SHA256 = t.hasher.hex()
-	if err := l.saveRow(ctx, t, row); err != nil {
-		return err
+	err := media.Check(ctx, l.store)
+	if before := row.SHA256; err == nil && before != "" && before != t.hasher.hex() { // stored, and never attached
+		_, err = l.s.archive.DropBlob(ctx, before)
+	}
+	if err == nil {
+		row.SHA256 = t.hasher.hex()
+		err = l.saveRow(ctx, t, row)
 	}
 	var blob media.Blob
-	err := media.Check(ctx, l.store)
 	if err == nil {
 		blob, err = l.store.Import(ctx, path)
 	}
@@ -171,15 +189,21 @@ func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // only the rest of this function finds the file now
+	ctx = context.WithoutCancel(ctx) // only the rest finds the file now
 	if blob.SHA256 != row.SHA256 || blob.Size != row.Size {
 		return errors.Join(fmt.Errorf("%w: it changed between the line and the disk", errContent),
 			l.dropBlob(ctx, blob), l.discardPartial(ctx, t, path))
 	}
+	return l.attach(ctx, t, blob, path)
+}
+
+// attach makes a stored file the recording of its meeting, and closes the row.
+func (l *downloader) attach(ctx context.Context, t *downloadTask, blob media.Blob, path string) error {
+	row := t.row
 	if blob.ContentType == "" {
 		blob.ContentType = row.ContentType
 	}
-	err = l.s.archive.AttachMedia(ctx, row.RecordingID, row.Kind, blob)
+	err := l.s.archive.AttachMedia(ctx, row.RecordingID, row.Kind, blob)
 	switch {
 	case errors.Is(err, archive.ErrForgotten):
 		return errors.Join(err, l.dropBlob(ctx, blob))

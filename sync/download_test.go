@@ -289,6 +289,41 @@ func TestAPanicIsTheErrorOfOneRecording(t *testing.T) {
 	}
 }
 
+// TestCrashBetweenStoringAndAttaching has a file in the store that the queue's row names. It
+// is attached without its link, and deleted where another file came: no meeting would have it.
+func TestCrashBetweenStoringAndAttaching(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"the store has it": false, "another file came": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newMediaHost(t, 1000)
+			s, task := testLoader(t, h, true)
+			stored := h.data
+			if lost {
+				stored = []byte("generated anew, it has other bytes")
+			}
+			blob, err := s.archive.Media().Put(t.Context(), bytes.NewReader(stored))
+			if err != nil {
+				t.Fatal(err)
+			}
+			task.row.SHA256, task.row.Fetched = blob.SHA256, task.row.Size
+			if lost { // the store was away at the start
+				err = s.downloads.fetchOnce(t.Context(), s.account("a"), task)
+			} else {
+				task.row.ExpiresAt, task.row.Account = time.Now().Add(-time.Hour), "removed"
+				err = s.downloads.fetch(t.Context(), task)
+			}
+			if err != nil || (h.requests.Load() > 0) != lost {
+				t.Fatalf("error %v after %d requests", err, h.requests.Load())
+			}
+			wantKept(t, s, h.data)
+			if _, err := s.archive.Media().Stat(t.Context(), blob.SHA256); (err != nil) != lost {
+				t.Errorf("the file of the crash: %v", err)
+			}
+		})
+	}
+}
+
 func TestCrashBetweenAttachingAndTheQueueFetchesNothing(t *testing.T) {
 	t.Parallel()
 	h := newMediaHost(t, 1000)
