@@ -250,9 +250,13 @@ func TestForgottenWhileItsRecordingIsStored(t *testing.T) {
 // TestAFileThatChangesWhileItIsStored is expected with one hash and read with another.
 func TestAFileThatChangesWhileItIsStored(t *testing.T) {
 	a := archivetest.New(t)
-	read := &unchanged{Reader: strings.NewReader("ID3 it has grown"), sum: sha256.New(), want: fmt.Sprintf("%x", sha256.Sum256([]byte("ID3 it")))}
-	if b, err := a.Media().Put(t.Context(), read); err == nil {
+	im := newRun(a, Options{})
+	b, err := im.put(t.Context(), 1, fmt.Sprintf("%x", sha256.Sum256([]byte("ID3 it"))), strings.NewReader("ID3 it has grown"))
+	if err == nil {
 		t.Errorf("stored as %s, which forget does not expect", b.SHA256)
+	}
+	if marks, err := a.Marks(t.Context(), "damaged/"); err != nil || len(marks) != 0 {
+		t.Errorf("marks %v, %v", marks, err)
 	}
 }
 

@@ -50,10 +50,7 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if err := im.checkRoom(size); err != nil {
 		return false, unstored{Wrong{File: path, Err: err}}
 	}
-	if err := im.archive.ExpectMedia(ctx, id, sum); err != nil {
-		return false, err
-	}
-	blob, err := im.put(ctx, &unchanged{Reader: f, sum: sha256.New(), want: sum})
+	blob, err := im.put(ctx, id, sum, f)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	} else if err != nil {
@@ -91,13 +88,19 @@ func (u *unchanged) Read(p []byte) (int, error) {
 // storeState says whether the store of recordings was waited for in vain.
 type storeState struct{ late error }
 
-// put stores a file. A store that was waited for in vain is not asked again: the transcripts
-// of the other meetings would wait for minutes each time.
-func (im *run) put(ctx context.Context, f io.Reader) (media.Blob, error) {
+// put stores a file with a hash for a meeting. A store that was waited for in vain is not
+// asked again: the transcripts of the other meetings would wait for minutes each time.
+func (im *run) put(ctx context.Context, id int64, sum string, f io.Reader) (media.Blob, error) {
 	if im.store.late != nil {
 		return media.Blob{}, im.store.late
 	}
-	blob, err := im.archive.Media().Put(ctx, f)
+	if err := im.archive.ExpectMedia(ctx, id, sum); err != nil {
+		return media.Blob{}, err
+	}
+	blob, err := im.archive.Media().Put(ctx, &unchanged{Reader: f, sum: sha256.New(), want: sum})
+	if err != nil && ctx.Err() == nil && !media.IsUnavailable(err) { // the store does not have it
+		err = errors.Join(err, im.archive.DropExpected(ctx, id, sum))
+	}
 	if unavailable, ok := errors.AsType[*media.UnavailableError](err); ok && bucket.IsLate(err) {
 		im.store.late = unavailable
 	}
