@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -244,6 +245,39 @@ func TestForgottenWhileItsRecordingIsStored(t *testing.T) {
 	}
 	if marks, err := a.Marks(t.Context(), "damaged/"); err != nil || len(marks) != 0 {
 		t.Errorf("marks %v, %v", marks, err)
+	}
+}
+
+// TestARecordingIsDroppedWhileItIsStored has a repair or a retention rule take a stored file
+// away before it is attached: its meeting waits for the next import, and the others do not.
+func TestARecordingIsDroppedWhileItIsStored(t *testing.T) {
+	var a *archive.Archive
+	drops := 1
+	slow := s3test.Start(t)
+	slow = slow.Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server.ServeHTTP(w, r)
+			if r.Method == http.MethodPut && !strings.HasSuffix(r.URL.Path, "archive-id") && drops > 0 {
+				drops--
+				if dropped, err := a.DropBlob(r.Context(), path.Base(r.URL.Path)); err != nil || !dropped {
+					t.Error(dropped, err)
+				}
+			}
+		})
+	})
+	var err error
+	a, err = archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: slow.URL("recordings", "foreign")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "a.mp3": "ID3 recording", "b.vtt": talkVTT + "\n00:20.000 --> 00:22.000\nOnce more.\n"})
+	for _, recordings := range []int{0, 1} {
+		r, err := ReadPath(t.Context(), a, Options{}, dir)
+		if err != nil || r.Read != 2 || r.Recordings != recordings || len(r.Wrong) != 1-recordings {
+			t.Errorf("%+v, %v", r, err)
+		}
 	}
 }
 

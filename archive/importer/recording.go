@@ -61,7 +61,7 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 		kind = archive.MediaVideo
 	}
 	err = im.archive.AttachMedia(ctx, id, kind, blob)
-	if media.IsUnavailable(err) {
+	if media.IsUnavailable(err) || errors.Is(err, archive.ErrNoBlob) { // a repair or a retention rule took it meanwhile
 		return false, unstored{Wrong{File: path, Err: err}}
 	} else if err != nil {
 		return false, errors.Join(err, im.archive.DropExpected(context.WithoutCancel(ctx), id, blob.SHA256))
