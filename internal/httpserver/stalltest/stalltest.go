@@ -114,7 +114,20 @@ func (l *Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c, end: sync.OnceFunc(func() { close(l.end(c.RemoteAddr().String())) })}, nil
+	return &conn{Conn: c, end: sync.OnceFunc(func() { l.markEnd(c.RemoteAddr().String()) })}, nil
+}
+
+// markEnd closes the channel of a peer, unless an earlier connection from the same port
+// closed it.
+func (l *Listener) markEnd(peer string) {
+	end := l.end(peer)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-end:
+	default:
+		close(end)
+	}
 }
 
 // end returns a channel that is closed when the server has closed the connection
