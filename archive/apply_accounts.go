@@ -184,11 +184,7 @@ func (t *applying) rankVersions(id int64, part api.Part, versions []*merge.Versi
 	if err != nil {
 		return nil, nil, err
 	}
-	if part != api.PartCRM { // each account has its own matches: see observeCRM
-		counts = merge.CountingDates(showings)
-	}
-	ranks, err = t.archive.rankSharing(t.Context(), t.Tx(), part, versions, showings)
-	return counts, ranks, err
+	return t.archive.rankShown(t.Context(), t.Tx(), part, versions, showings)
 }
 
 // endedTerm is the condition on an observation o of revision r that, at a time, its account
@@ -202,13 +198,16 @@ func endedTerm(at string) string {
 				AND (s.gone_at IS NULL OR s.gone_at > ` + at + `) AND (w.ended_at IS NULL OR w.ended_at > ` + at + `)))`
 }
 
-// rankSharing returns the sharing ranks of the versions of a part, nil where there are
-// none.
-func (a *Archive) rankSharing(ctx context.Context, tx *sql.Tx, part api.Part, versions []*merge.Version, shown []merge.Showing) (map[int64]int64, error) {
+// rankShown returns the counting dates and the sharing ranks of the versions of a part, nil
+// where there are none.
+func (a *Archive) rankShown(ctx context.Context, tx *sql.Tx, part api.Part, versions []*merge.Version, shown []merge.Showing) (counts, ranks map[int64]int64, err error) {
 	others := slices.ContainsFunc(shown, func(s merge.Showing) bool { return s.Account != shown[0].Account })
-	if part != api.PartMeeting || !others {
-		return nil, nil
+	switch {
+	case !others || part == api.PartCRM: // each account has its own matches: see observeCRM
+		return nil, nil, nil
+	case part != api.PartMeeting:
+		return merge.CountingDates(shown, nil), nil, nil
 	}
 	inputs, err := a.readBodies(ctx, tx, versions)
-	return merge.SharingRanks(shown, inputs), err
+	return merge.CountingDates(shown, inputs), merge.SharingRanks(shown, inputs), err
 }

@@ -15,7 +15,7 @@ import (
 
 // TestAccountsDoNotTakeTurns shows a meeting each night to accounts that see different
 // content for good, in light and in full lists. Only the first night logs anything.
-// An edit is current at once, and stays.
+// An edit is current at once, and stays; so is a team's name that some accounts are shown.
 func TestAccountsDoNotTakeTurns(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	a := drawArchive(t)
@@ -25,11 +25,12 @@ func TestAccountsDoNotTakeTurns(t *testing.T) {
 		accounts := []string{"ann", "bob", "cyd"}[:rapid.IntRange(2, 3).Draw(rt, "accounts")]
 		views := map[string][2]string{} // of an account: in light and full lists
 		for _, name := range accounts {
+			team := draw("team", "Sales", "")
 			view := func(speaker string) string {
 				return fmt.Sprintf(`{"recording_id":1,"title":"T%s","calendar_invitees_domains_type":"%s","share_url":"https://x/%s",
-					"recorded_by":{"name":"Ann","email":"ann@x","team":"Sales"},"shared_with":"all_teams",
+					"recorded_by":{"name":"Ann","email":"ann@x","team":"%s"},"shared_with":"all_teams",
 					"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":%s,"matched_speaker_display_name":%s}%s]}`,
-					draw("title", "", "", name), draw("domains", "only_internal", "one_or_more_external"), name,
+					draw("title", "", "", name), draw("domains", "only_internal", "one_or_more_external"), name, team,
 					draw("external", "true", "false"), speaker, draw("more", "", `,{"name":"Di","email":"di@x"}`))
 			}
 			light := view("null")
@@ -80,6 +81,26 @@ func TestAccountsDoNotTakeTurns(t *testing.T) {
 		row, err := a.Row(t.Context(), 1)
 		if err != nil || row.MeetingTitle != "New" || row.RecordedBy.Name != "Anna" {
 			rt.Fatalf("the edit is not current: %+v, %v", row, err)
+		}
+		former := "Sales"
+		for _, team := range []string{"Trade", "Sales"} { // the team is renamed, and back
+			named := false
+			for name, view := range views {
+				for i := range view {
+					view[i] = strings.Replace(view[i], `"team":"`+former, `"team":"`+team, 1)
+					named = named || strings.Contains(view[i], team)
+				}
+				views[name] = view
+			}
+			former = team
+			night()
+			night()
+			if n := night(); n > 0 {
+				rt.Fatalf("a night after the team is %s logged %d", team, n)
+			}
+			if row, err := a.Row(t.Context(), 1); err != nil || named && row.RecordedBy.Team.Or("") != team {
+				rt.Fatalf("the team is %q and not %q, %v", row.RecordedBy.Team.Or(""), team, err)
+			}
 		}
 	})
 }

@@ -94,8 +94,7 @@ func (a *Archive) versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api
 	if err != nil {
 		return nil, err
 	}
-	counts := merge.CountingDates(showings)
-	ranks, err := a.rankSharing(ctx, tx, part, versions, showings)
+	counts, ranks, err := a.rankShown(ctx, tx, part, versions, showings)
 	for _, v := range versions {
 		v.CountsAt, v.SharingRank = counts[v.ID], ranks[v.ID]
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"minutebook/internal/rawjson"
 )
 
 // Showing says when an account was shown a version by reads.
@@ -28,8 +30,10 @@ const homeStays = 90 * 24 * 60 * 60 * 1000
 //
 // Home is the account that was shown the part first, of those that are still shown the
 // meeting, all where none is, and that were shown the part within homeStays before the
-// latest read of them.
-func CountingDates(shown []Showing) map[int64]int64 {
+// latest read of them. Of the part "meeting", whose versions are given, an account that was
+// shown the recorder's team goes before others: the team can change there and back, and
+// what comes back counts only at home.
+func CountingDates(shown []Showing, versions []Input) map[int64]int64 {
 	accounts := map[string]Showing{} // with the account's first read, and the rest of its latest
 	for _, s := range shown {
 		a, ok := accounts[s.Account]
@@ -52,8 +56,9 @@ func CountingDates(shown []Showing) map[int64]int64 {
 	}
 	newest := slices.MaxFunc(candidates, func(a, b Showing) int { return cmp.Compare(a.Last, b.Last) }).Last
 	candidates = slices.DeleteFunc(candidates, func(a Showing) bool { return a.Last < newest-homeStays })
+	blind := accountsWithoutTeam(shown, versions)
 	home := slices.MinFunc(candidates, func(a, b Showing) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Account, b.Account))
+		return cmp.Or(cmp.Compare(blind[a.Account], blind[b.Account]), cmp.Compare(a.First, b.First), cmp.Compare(a.Account, b.Account))
 	}).Account
 	counts := map[int64]int64{}
 	first := map[int64]int64{}
@@ -69,4 +74,23 @@ func CountingDates(shown []Showing) map[int64]int64 {
 		}
 	}
 	return counts
+}
+
+// accountsWithoutTeam returns 1 for each account that no version shows the recorder's team,
+// and 0 for the others.
+func accountsWithoutTeam(shown []Showing, versions []Input) map[string]int {
+	names := map[int64]bool{}
+	for _, v := range versions {
+		names[v.ID] = readPerson(rawjson.Map(v.Raw)[keyRecorder]).text("team") != ""
+	}
+	without := map[string]int{}
+	for _, s := range shown {
+		if _, ok := without[s.Account]; !ok {
+			without[s.Account] = 1
+		}
+		if names[s.Version] {
+			without[s.Account] = 0
+		}
+	}
+	return without
 }

@@ -58,8 +58,9 @@ import "bytes"
 //
 // Two accounts may be shown different content for good, such as is_external of an
 // invitee. So that the accounts do not take turns each night, [CountingDates] makes one
-// account the home of the part: each read of the home counts, and another account's
-// read of a version counts once, when that account shows the version first. Visibility
+// account the home of the part, of the row of a list one that is shown the recorder's team:
+// each read of the home counts, and another account's read of a version counts once, when
+// that account shows the version first. Visibility
 // has a rule of its own, [SharingRanks]: of the newest reads of the accounts the narrowest
 // decides, and a read that is older than a change that another account was shown counts
 // no more. In both, an account that is shown the meeting no more gives way to the others.

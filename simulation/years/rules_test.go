@@ -185,9 +185,6 @@ func (w *world) checkExpired() {
 		if shown.current == "" && strings.EqualFold(shown.sent.team, k.team) {
 			continue // no list that is read names a team, and a webhook did
 		}
-		if w.accounts > 1 && slices.ContainsFunc(shown.changes, func(c teamChange) bool { return strings.EqualFold(c.team, k.team) }) {
-			continue // its row may keep a value between, see docs/merging.md
-		}
 		if k.media += month; err == nil && len(list) > 0 && w.config.keeps.media > 0 && time.Since(k.since) > month && w.oracle.deletes(k, m) {
 			w.fail("the recording of %d, which is of %s and the team %q, is here, with the rules %s", m.id, stamp(m.created), w.oracle.teams[m.id].current, w.config.keeps)
 		}
