@@ -47,10 +47,14 @@ func (w *world) setRules(k keeping) {
 	o := w.oracle
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if time.Since(w.config.keeps.since) >= noticeOfRules {
-		o.before = w.config.keeps
+	former := w.config.keeps
+	if time.Since(former.since) >= noticeOfRules {
+		o.before = former
 	}
 	k.since = time.Now()
+	if k.team == former.team && former.media > 0 && k.media >= former.media {
+		k.since = former.since // they delete no more than those did, and continue their wait
+	}
 	w.config.keeps = k
 	w.journal.note("recordings are kept for %s", k)
 }
