@@ -67,7 +67,7 @@ type Archive struct {
 	crm         *sqlite.Memo[[]string]
 	deactivated *sqlite.Memo[bool]
 	counts      *sqlite.Memo[Counts]        // of all meetings
-	holds       *sqlite.Memo[RetentionHold] // with what is counted only
+	holds       *sqlite.Memo[RetentionHold] // with the counts only
 
 	mu      sync.Mutex // guards side, erasers, erased, copying and closed
 	side    []*sqlite.DB

@@ -100,7 +100,7 @@ func (c *check) checkBlob(ctx context.Context, want media.Blob, o VerifyOptions,
 		return nil
 	case err != nil && (ctx.Err() != nil || media.IsUnavailable(err)):
 		return err
-	case err != nil: // a repair could lose what a person can make readable again
+	case err != nil: // a repair could lose a file that a person can make readable again
 		d.What = fmt.Sprintf("it cannot be opened: %v; make it readable, or move it away and repair", err)
 		found(d)
 		return nil

@@ -32,7 +32,7 @@ const homeStays = 90 * 24 * 60 * 60 * 1000
 // meeting, all where none is, and that were shown the part within homeStays before the
 // latest read of them. Of the part "meeting", whose versions are given, an account that was
 // shown the recorder's team goes before others: the team can change there and back, and
-// what comes back counts only at home.
+// a name that comes back counts only at home.
 func CountingDates(shown []Showing, versions []Input) map[int64]int64 {
 	accounts := map[string]Showing{} // with the account's first read, and the rest of its latest
 	for _, s := range shown {
