@@ -202,8 +202,8 @@ type ForgetRequest struct {
 	Recipients []string `json:"recipients,omitempty"`
 }
 
-// openErasers opens the service's queue and the notes, if there are any: they erase what the
-// archive forgets.
+// openErasers opens the service's queue and the notes, if there are any: both erase the
+// meetings that the archive forgets.
 func (h Deps) openErasers(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), "service.db")); err == nil && h.Service != nil {
 		if _, err := h.Service(ctx); err != nil {

@@ -76,7 +76,7 @@ func CountingDates(shown []Showing, versions []Input) map[int64]int64 {
 	return counts
 }
 
-// accountsWithoutTeam returns 1 for each account that no version shows the recorder's team,
+// accountsWithoutTeam returns 1 for each account that was never shown the recorder's team,
 // and 0 for the others.
 func accountsWithoutTeam(shown []Showing, versions []Input) map[string]int {
 	names := map[int64]bool{}
