@@ -211,6 +211,17 @@ func TestWrongFilesAreNamedAndTheRestIsTaken(t *testing.T) {
 	}
 }
 
+// newArchiveIn returns an empty archive whose recordings are in a bucket.
+func newArchiveIn(t *testing.T, mediaURL string, patience outbound.Patience) *archive.Archive {
+	t.Helper()
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: mediaURL, MediaPatience: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
 // TestForgottenWhileItsRecordingIsStored has a meeting forgotten while the store takes its
 // recording: no byte of it stays.
 func TestForgottenWhileItsRecordingIsStored(t *testing.T) {
@@ -229,12 +240,7 @@ func TestForgottenWhileItsRecordingIsStored(t *testing.T) {
 			server.ServeHTTP(w, r)
 		})
 	})
-	var err error
-	a, err = archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: slow.URL("recordings", "foreign")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
+	a = newArchiveIn(t, slow.URL("recordings", "foreign"), outbound.Patience{})
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "a.toml": talkTOML, "a.mp3": "ID3 recording"})
 	if r := importPath(t, a, dir); r.Forgotten != 1 || r.Recordings != 0 {
@@ -265,12 +271,7 @@ func TestARecordingIsDroppedWhileItIsStored(t *testing.T) {
 			}
 		})
 	})
-	var err error
-	a, err = archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: slow.URL("recordings", "foreign")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
+	a = newArchiveIn(t, slow.URL("recordings", "foreign"), outbound.Patience{})
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "a.mp3": "ID3 recording", "b.vtt": talkVTT + "\n00:20.000 --> 00:22.000\nOnce more.\n"})
 	for _, recordings := range []int{0, 1} {
@@ -391,12 +392,7 @@ func TestAStoreThatIsLateDelaysNoMeeting(t *testing.T) {
 			}
 		})
 	})
-	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(),
-		MediaURL: server.URL("recordings", "late"), MediaPatience: outbound.Patience{Time: time.Millisecond, Bytes: 1 << 20}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
+	a := newArchiveIn(t, server.URL("recordings", "late"), outbound.Patience{Time: time.Millisecond, Bytes: 1 << 20})
 	dir := t.TempDir()
 	const meetings = 5
 	for i := range meetings {
