@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/roster"
+	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/crontab"
 	"minutebook/internal/notify"
@@ -128,8 +130,36 @@ func TestDigests(t *testing.T) {
 	if err := send(2, 7, 0); err != nil || len(owner.got) != 2 || !strings.HasPrefix(owner.got[1].Title, "0 meetings arrived") || owner.got[1].ID == owner.got[0].ID {
 		t.Errorf("the next day: %v, %+v", err, owner.got[1:])
 	}
-	now = now.AddDate(-1, 0, 0) // the clock was ahead by a year
-	if err := send(1, 8, 0); err != nil || len(owner.got) != 2 {
+	if err := send(1, 8, 0); err != nil || len(owner.got) != 2 { // the clock was ahead by a day
 		t.Errorf("%v, %d digests", err, len(owner.got))
+	}
+
+	bob.seen = nil
+	// From now on each Monday, by the clock of a place whose summer begins on 29 March.
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if schedule, err = crontab.Parse(config.Notify{Digest: "weekly", DigestAt: "07:30"}.DigestSchedule(), zone); err != nil {
+		t.Fatal(err)
+	}
+	arrive(4, "ada@example.com")
+	for day := 2; day <= 31; day++ { // the 2nd is a Monday
+		for _, at := range [][2]int{{5, 29}, {5, 30}, {6, 29}, {6, 30}} { // UTC
+			if err := send(day, at[0], at[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if day == 24 || day == 29 {
+			arrive(int64(day), "ada@example.com")
+		}
+	}
+	var weekly []string
+	for _, m := range owner.got[2:] {
+		weekly = append(weekly, m.At.Format("2 15:04 ")+m.Title)
+	}
+	if want := []string{"2 06:30 1 meeting arrived, 4 action items open", "9 06:30 0 meetings arrived, 4 action items open", "16 06:30 0 meetings arrived, 4 action items open",
+		"23 06:30 0 meetings arrived, 4 action items open", "30 05:30 2 meetings arrived, 6 action items open"}; !slices.Equal(weekly, want) {
+		t.Errorf("weekly digests: %q, want %q", weekly, want)
 	}
 }
