@@ -233,7 +233,7 @@ func (w *world) isReturned(m *meeting, member string, got, want []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	before, ok := o.first[name+canonical(want)]
-	return ok && before.Before(o.first[name+canonical(got)]) && w.isRefusedAnywhere(m)
+	return ok && before.Before(o.last[name+canonical(got)]) && w.isRefusedAnywhere(m)
 }
 
 // isRefusedAnywhere reports whether an account that ever listed a meeting is configured with

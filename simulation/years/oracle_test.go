@@ -23,6 +23,7 @@ type oracle struct {
 	must     map[string]bool             // versions that have to be in the archive: "17/transcript/HASH"
 	pending  []showing                   // versions that were shown a moment ago
 	first    map[string]time.Time        // when a version was first shown
+	last     map[string]time.Time        // and when it was last shown
 	acked    map[string]int64            // acknowledged deliveries "ACCOUNT ID" by the meeting they are about
 	listed   map[int64]map[string]string // which key's lists have shown a meeting, by address
 	hidden   map[int64]bool              // meetings that some walk may have missed for a reason
@@ -51,7 +52,7 @@ type showing struct {
 const grace = 20 * time.Minute
 
 func newOracle(w *world) *oracle {
-	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]string{}, hidden: map[int64]bool{},
+	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, last: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]string{}, hidden: map[int64]bool{},
 		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
 }
 
@@ -106,6 +107,7 @@ func (o *oracle) show(who, credential string, instance int, sent time.Time, m ob
 		if _, ok := o.first[name+hash]; !ok {
 			o.first[name+hash] = time.Now()
 		}
+		o.last[name+hash] = time.Now()
 		if key := name + hash; !o.must[key] {
 			o.pending = append(o.pending, showing{key, instance, time.Now()})
 		}
