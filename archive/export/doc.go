@@ -11,6 +11,7 @@
 //	markdown.go, text.go, subtitles.go, json.go, parquet*.go    the formats
 //
 // A file is whole at any moment. A crash leaves some files of the last export and
-// some of this one; the next run completes it. A meeting that is forgotten while an
+// some of this one; the next run completes it, and removes the files of meetings that were
+// forgotten or renamed meanwhile. A meeting that is forgotten while an
 // export runs is in none of its files at the end.
 package export

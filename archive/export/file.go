@@ -46,6 +46,9 @@ func (x *run) writeFile(ctx context.Context, f *file, render func(io.Writer) err
 		}
 	}
 	f.Size = int64(stored.Len())
+	if err := x.ledger.announce(f); err != nil {
+		return err
+	}
 	if err := replaceFile(x.path(f.Name), stored.Bytes()); err != nil {
 		return err
 	}
@@ -120,6 +123,9 @@ func (x *run) streamFile(ctx context.Context, f *file, render func(io.Writer) er
 		return fmt.Errorf("write file: %w", err)
 	}
 	f.Size = info.Size()
+	if err := x.ledger.announce(f); err != nil {
+		return err
+	}
 	if err := os.Rename(temp.Name(), x.path(f.Name)); err != nil {
 		return fmt.Errorf("write file: %w", err)
 	}

@@ -1,10 +1,14 @@
 package export
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -19,6 +23,10 @@ import (
 // and not a value in memory, so that a large archive needs no more memory than a
 // small one.
 const ledgerName = ".minutebook-export.db"
+
+// pendingName is the file that lists the files that an export has written or is about to
+// write, one JSON object a line, until the ledger's last commit. A killed export leaves it.
+const pendingName = ".minutebook-export.pending"
 
 const ledgerVersion = 1
 
@@ -67,8 +75,9 @@ type ledger struct {
 
 	mu                 sync.Mutex // guards the fields below; one method runs at a time
 	tx                 *sql.Tx
-	*sqlite.Statements     // of tx
-	writes             int // since the last commit
+	*sqlite.Statements          // of tx
+	writes             int      // since the last commit
+	pending            *os.File // nil until the first file is announced
 }
 
 // ledgerBatch is the number of writes in a transaction.
@@ -93,6 +102,9 @@ func openLedger(ctx context.Context, dir string) (*ledger, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", ledgerName, err)
+	}
+	if err := l.recoverAnnounced(); err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", pendingName, err), l.tx.Rollback(), l.db.Close())
 	}
 	return l, nil
 }
@@ -182,6 +194,66 @@ func (l *ledger) afterWrite(err error) error {
 	return l.begin(l.Context())
 }
 
+// announce lists a file before it is written. The next export then knows the file also when this one
+// is killed before the ledger's commit.
+func (l *ledger) announce(f *file) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line, err := json.Marshal(file{What: f.What, Format: f.Format, Name: f.Name, Sealed: f.Sealed})
+	if err == nil && l.pending == nil {
+		l.pending, err = os.OpenFile(l.pendingPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	}
+	if err == nil {
+		_, err = l.pending.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write to %s: %w", pendingName, err)
+	}
+	return nil
+}
+
+func (l *ledger) pendingPath() string { return filepath.Join(filepath.Dir(l.path), pendingName) }
+
+// recoverAnnounced adds the files of a killed export to the ledger, without their content, so that
+// they are compared or written again.
+func (l *ledger) recoverAnnounced() error {
+	f, err := os.Open(l.pendingPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for lines := bufio.NewReader(f); ; {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF { // a line without an end was cut off before its file was written
+			break
+		}
+		if err != nil {
+			return err
+		}
+		var announced file
+		if json.Unmarshal(line, &announced) != nil || !filepath.IsLocal(filepath.FromSlash(announced.Name)) {
+			continue
+		}
+		last, err := l.findFile(announced.What, announced.Format)
+		if err == nil && last != nil && last.Name != announced.Name {
+			err = removeFile(filepath.Join(filepath.Dir(l.path), filepath.FromSlash(last.Name)))
+		}
+		if err == nil {
+			err = l.record(&announced)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := l.tx.Commit(); err != nil {
+		return err
+	}
+	return errors.Join(l.begin(l.Context()), durable.Remove(l.pendingPath()))
+}
+
 // close commits the last writes, overwrites the rows that were deleted, and unlocks the
 // directory.
 func (l *ledger) close() error {
@@ -194,6 +266,11 @@ func (l *ledger) close() error {
 	}
 	if err == nil {
 		err = errors.Join(sqlite.EraseFileGaps(f), l.tx.Rollback())
+	}
+	if l.pending != nil {
+		if err = errors.Join(err, l.pending.Close()); err == nil {
+			err = durable.Remove(l.pendingPath())
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("write to %s: %w", ledgerName, sqlite.WrapDiskFull(err))

@@ -79,6 +79,13 @@ func (l *ledger) pageFiles(format Format) ([]file, error) {
 		AND (what GLOB 'person:*' OR what IN ('file:index.md', 'file:index.html'))`, format)
 }
 
+// pagesOfNobody returns the pages of people, in a format, that a killed export wrote and
+// who are in no meeting since.
+func (l *ledger) pagesOfNobody(format Format) ([]file, error) {
+	return l.listFiles(`SELECT what, format, name FROM files WHERE format = ? AND what GLOB 'person:*'
+		AND NOT EXISTS (SELECT 1 FROM people WHERE key = substr(what, 8))`, format)
+}
+
 func (l *ledger) listFiles(query string, arg any) ([]file, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -274,5 +277,68 @@ func TestAMeetingForgottenAfterTheListsWereWrittenIsOnNone(t *testing.T) {
 func TestJoinedLinesKeepAllOtherBytes(t *testing.T) {
 	if got := string(compactLine([]byte("{\r\n\"a\":\n\"\xff\xc3\"}\n"))); got != "{  \"a\": \"\xff\xc3\"}" {
 		t.Errorf("joined to %q", got)
+	}
+}
+
+// exportAndKill exports as [Run] does, and leaves the directory as a program that is killed just
+// before the end.
+func exportAndKill(t *testing.T, a *archive.Archive, o Options) {
+	t.Helper()
+	if o.Format == HTML {
+		o.Site = testSite{}
+	}
+	x, err := newRun(t.Context(), a, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Format != NDJSON {
+		err = x.writeMeetings(t.Context())
+	}
+	if err := errors.Join(err, x.writeJoined(t.Context()), x.ledger.tx.Rollback(), x.ledger.db.Close(), x.ledger.pending.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAfterAKilledExport exports into a directory where an export was killed: nothing stays
+// of a meeting that was forgotten or renamed meanwhile, and nothing is taken for written that is not.
+func TestAfterAKilledExport(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := []age.Recipient{key.Recipient()}
+	secret := bytes.ReplaceAll(archivetest.Meeting(2, "Secret", "harbour"), []byte("Ann"), []byte("Zoe"))
+	secret = bytes.ReplaceAll(secret, []byte("ann@"), []byte("zoe@"))
+	for _, format := range []Format{Markdown, HTML, JSON, NDJSON, Text} {
+		for _, first := range []bool{true, false} { // whether the killed export is the first one there
+			for _, recipients := range [][2][]age.Recipient{{}, {sealed, sealed}, {nil, sealed}, {sealed, nil}} { // of the killed export, and of the next
+				a, dir := archivetest.New(t), t.TempDir()
+				archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "One", "a"))
+				if !first {
+					exportTo(t, a, Options{Dir: dir, Format: format, Recipients: recipients[1]})
+				}
+				archivetest.Apply(t, a, archivetest.Epoch, secret, archivetest.Meeting(3, "Old name", "c"))
+				exportAndKill(t, a, Options{Dir: dir, Format: format, Recipients: recipients[0]})
+				archivetest.Apply(t, a, archivetest.Epoch.Add(time.Hour), archivetest.Meeting(3, "New name", "c"))
+				if _, err := a.Forget(t.Context(), 2, "asked for"); err != nil {
+					t.Fatal(err)
+				}
+				exportTo(t, a, Options{Dir: dir, Format: format, Recipients: recipients[1]})
+				clean := t.TempDir()
+				exportTo(t, a, Options{Dir: clean, Format: format, Recipients: recipients[1]})
+				got, want := archivetest.Tree(t, dir), archivetest.Tree(t, clean)
+				for name, content := range got {
+					for _, word := range []string{"Secret", "harbour", "Zoe", "zoe@", "Old name"} {
+						if strings.Contains(content, word) && name != ledgerName {
+							t.Errorf("%s, first %t, encrypted %t: %s has %q", format, first, recipients[0] != nil, name, word)
+						}
+					}
+				}
+				if len(got) != len(want) {
+					t.Errorf("%s, first %t, encrypted %t, then %t: %d files, want %d: %v", format, first, recipients[0] != nil, recipients[1] != nil, len(got), len(want), slices.Sorted(maps.Keys(got)))
+				}
+			}
+		}
 	}
 }

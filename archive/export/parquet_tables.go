@@ -26,7 +26,7 @@ import (
 var tableNames = [...]string{"meetings", "entries", "people", "action_items"}
 
 // tableListName is the file beside the tables that says which archive they are of. It is
-// written before the first table, and again after the last one.
+// written before the first table, before a table is replaced, and after the last one.
 const tableListName = ".minutebook-tables.json"
 
 const tableListVersion = 1
@@ -224,7 +224,12 @@ func writeTable[T any](ctx context.Context, x *tableRun, table, month string, fi
 	if err != nil {
 		return fmt.Errorf("write file: %w", err)
 	}
-	delete(x.list.Files, name)
+	if recorded { // a kill before the list is written again must not leave the old entry with the new file
+		delete(x.list.Files, name)
+		if err := x.writeList(ctx); err != nil {
+			return err
+		}
+	}
 	err = x.place.Write(ctx, name, func(w io.Writer) error {
 		_, err := seal.Copy(ctx, w, io.NewSectionReader(temp, 0, size))
 		return err

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -129,12 +130,14 @@ func exportByMonth(t *testing.T, place string) {
 	}
 }
 
-// TestTablesStayWithTheirArchive exports another archive, and another copy of the same
-// one, over the tables of an archive: both are refused and change nothing. A file that was
-// removed or cut short there comes back.
 // A meeting that is forgotten after its month was written is in no table at the end.
 func TestTablesHaveNothingOfAMeetingForgottenMeanwhile(t *testing.T) {
-	a, place := archivetest.New(t), t.TempDir()
+	testrun.SkipUnderRace(t)
+	eachTablePlace(t, forgetMeanwhile)
+}
+
+func forgetMeanwhile(t *testing.T, place string) {
+	a := archivetest.New(t)
 	archivetest.Apply(t, a, archivetest.Epoch, datedMeeting(1, "01", "One"), datedMeeting(2, "02", "Two"), datedMeeting(3, "02", "Three"), datedMeeting(4, "03", "Four"))
 	r, err := Run(t.Context(), a, Options{Dir: place, Format: Parquet, Progress: func(done int) {
 		if done < 4 {
@@ -152,14 +155,47 @@ func TestTablesHaveNothingOfAMeetingForgottenMeanwhile(t *testing.T) {
 	if rows := readTable[MeetingRow](t, place, "meetings", "2026-02"); len(rows) != 1 || rows[0].RecordingID != 2 {
 		t.Errorf("February has %v", rows)
 	}
-	if archivetest.Exists(filepath.Join(place, "meetings", "month=2026-03", "meetings.parquet")) {
-		t.Error("March is still there")
+	if left, err := tablePlace(t, place).Files(t.Context(), "meetings"); err != nil || len(left) != 2 {
+		t.Errorf("March is still there: %v, %v", left, err)
 	}
 	if again := tables(t, a, place); again.Written != 0 || again.Removed != 0 {
 		t.Errorf("the next export: %+v", again)
 	}
 }
 
+// A table is not replaced before the list forgets its former content: a program that is killed
+// between the two would take it for the former one, where the meetings become again as they were.
+func TestTablesAreOffTheListBeforeTheyAreReplaced(t *testing.T) {
+	a, place := archivetest.New(t), t.TempDir()
+	completed := func(at time.Duration, is bool) {
+		archivetest.Apply(t, a, archivetest.Epoch.Add(at), bytes.ReplaceAll(datedMeeting(1, "01", "One"), []byte(`"completed": true`), fmt.Appendf(nil, `"completed": %t`, is)))
+	}
+	completed(0, true)
+	tables(t, a, place)
+	list := filepath.Join(place, tableListName)
+	kept := list + ".kept"
+	completed(time.Hour, false)
+	_, err := Run(t.Context(), a, Options{Dir: place, Format: Parquet, Progress: func(int) {
+		if err := errors.Join(os.Rename(list, kept), os.MkdirAll(filepath.Join(list, "in the way"), 0o700)); err != nil {
+			t.Error(err)
+		}
+	}})
+	if err == nil {
+		t.Fatal("the list could be written")
+	}
+	if err := errors.Join(os.RemoveAll(list), os.Rename(kept, list)); err != nil {
+		t.Fatal(err)
+	}
+	completed(2*time.Hour, true)
+	tables(t, a, place)
+	if rows := readTable[ActionItemRow](t, place, "action_items", "2026-01"); len(rows) != 1 || !rows[0].Completed {
+		t.Errorf("%+v", rows)
+	}
+}
+
+// TestTablesStayWithTheirArchive exports another archive, and another copy of the same
+// one, over the tables of an archive: both are refused and change nothing. A file that was
+// removed or cut short there comes back.
 func TestTablesStayWithTheirArchive(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	eachTablePlace(t, func(t *testing.T, place string) {

@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -47,16 +48,17 @@ func (x *run) writePages(ctx context.Context) error {
 
 // removePages removes the pages of an earlier export that was not encrypted.
 func (x *run) removePages() error {
-	files, err := x.ledger.pageFiles(x.Format)
-	if err != nil {
+	if err := x.removeAll(x.ledger.pageFiles(x.Format)); err != nil {
 		return err
 	}
-	for _, f := range files {
-		if err := x.remove(f); err != nil {
-			return err
-		}
-	}
 	return x.ledger.removePeople("")
+}
+
+func (x *run) removeAll(files []file, err error) error {
+	for _, f := range files {
+		err = errors.Join(err, x.remove(f))
+	}
+	return err
 }
 
 // writeAssets writes the files that the pages of a site need. Style sheets hold
@@ -78,6 +80,9 @@ func (x *run) writeAssets(ctx context.Context) error {
 // pages of other people.
 func (x *run) writePeople(ctx context.Context, render func(io.Writer, PersonPage) error) error {
 	if err := durable.MkdirAll(x.path("people")); err != nil {
+		return err
+	}
+	if err := x.removeAll(x.ledger.pagesOfNobody(x.Format)); err != nil { // first: somebody else may have the same page now
 		return err
 	}
 	for after := ""; ; {
