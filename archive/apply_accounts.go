@@ -74,8 +74,12 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 }
 
 // decideAfterListing decides a meeting's parts again after a list began or ceased to show
-// the meeting. It leaves a meeting with an unreadable version as it is.
+// the meeting. It leaves a part with an unreadable version as it is.
 func (t *applying) decideAfterListing(id int64) error {
+	recorder, err := t.readRecorder(id)
+	if err != nil {
+		return err
+	}
 	for _, part := range api.Parts() {
 		if part == api.PartCRM { // each account has its own
 			continue
@@ -89,10 +93,13 @@ func (t *applying) decideAfterListing(id int64) error {
 			}
 		}
 		if err != nil {
-			return t.passUnreadable(id, fmt.Errorf("part %s: %w", part, err))
+			err = t.passUnreadable(id, fmt.Errorf("part %s: %w", part, err))
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return nil
+	return t.deriveOutside(id, recorder, false)
 }
 
 // decideShared decides the part "meeting" among all its versions, which were those of

@@ -71,11 +71,15 @@ func (a *Archive) mergedIDs(ctx context.Context, having string) ([]int64, error)
 		HAVING count(DISTINCT r.id) > 1 AND `+having)
 }
 
-// remergeMeeting does not change a meeting with an unreadable version, which verify
-// reports.
+// remergeMeeting decides the parts of a meeting again. It leaves a part with an unreadable
+// version, which verify reports, as it is.
 func (t *applying) remergeMeeting(id int64) error {
 	rows := []string{`SELECT * FROM meetings WHERE recording_id = ?`, `SELECT * FROM invitees WHERE recording_id = ?`}
 	before, err := t.digestRows(id, rows)
+	if err != nil {
+		return err
+	}
+	recorder, err := t.readRecorder(id)
 	if err != nil {
 		return err
 	}
@@ -88,18 +92,24 @@ func (t *applying) remergeMeeting(id int64) error {
 			err = t.logChange(id, ChangePart, part)
 		}
 		if err != nil {
-			return t.passUnreadable(id, err)
+			err = t.passUnreadable(id, err)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	after, err := t.digestRows(id, rows)
 	if err != nil || before == after {
 		return err
 	}
-	return t.logChange(id, ChangePart, api.PartMeeting)
+	if err := t.logChange(id, ChangePart, api.PartMeeting); err != nil {
+		return err
+	}
+	return t.deriveOutside(id, recorder, false)
 }
 
-// passUnreadable passes over an error of deciding about a meeting, which is left as it is
-// then, if a version of the meeting cannot be read. It returns an error of the machine.
+// passUnreadable passes over an error of deciding about a part of a meeting, which is left as
+// it is then, if a version of it cannot be read. It returns an error of the machine.
 func (t *applying) passUnreadable(id int64, err error) error {
 	if t.Context().Err() != nil || sqlite.IsPassing(err) {
 		return err

@@ -247,3 +247,52 @@ func TestTheLastDirectoryCounts(t *testing.T) {
 	must(a.SetAccounts(ctx, []AccountSetting{{Name: "zed"}}))
 	has("anna has left", lee, PrincipalEveryone, false)
 }
+
+// TestARecorderEndsWithItsReader shows a meeting to two accounts with different recorders. The
+// recorder whom bobs is shown is of another organisation, and becomes the meeting's when anns is
+// shown the meeting no more.
+func TestARecorderEndsWithItsReader(t *testing.T) {
+	const boss = "boss@acme.example"
+	anns := AccountSetting{Name: "anns", Queries: []string{"", "q"}}
+	bobs := AccountSetting{Name: "bobs", Queries: []string{"", "q"}}
+	for name, end := range map[string]func(a *Archive){
+		"no account": func(a *Archive) { must(t, a.SetAccounts(t.Context(), []AccountSetting{bobs})) },
+		"unreadable": func(a *Archive) {
+			damageDatabase(t, a.db.Path, `UPDATE bodies SET encoding = 1, body = x'00' WHERE revision_id IN (SELECT id FROM revisions WHERE part <> 'meeting')`)
+			must(t, a.SetAccounts(t.Context(), []AccountSetting{bobs}))
+		},
+		"the walks lack the meeting": func(a *Archive) {
+			for range 2 {
+				completeWalk(t, a, beginWalk(t, a, "anns", "q"))
+			}
+		},
+	} {
+		a := newArchive(t)
+		must(t, a.SetAccounts(t.Context(), []AccountSetting{anns, bobs}))
+		must(t, a.PutUsers(t.Context(), "bobs", []api.User{userWithView(boss, api.StatusActive)}))
+		apply(t, a, listedMeeting(t, "bobs", "", 0, 9, "kim@acme.example", "Sales", api.SharedAllTeams),
+			listedMeeting(t, "anns", "q", 1, 1, "kim@acme.example", "Sales", api.SharedAllTeams),
+			listedMeeting(t, "bobs", "q", 2, 1, "zoe@other.example", "Sales", api.SharedAllTeams),
+			listedMeeting(t, "anns", "q", 3, 1, "kim@acme.example", "Sales", api.SharedAllTeams))
+		for i, account := range []string{"anns", "bobs"} {
+			summary := summaryRead(SourceSummary, epoch0, int64(i+1), account)
+			summary.Account = account
+			apply(t, a, summary)
+		}
+		head, _ := a.Head(t.Context())
+		if got := listedTo(t, a, boss); !slices.Equal(got, []int64{1, 9}) {
+			t.Errorf("%s: at first %v are seen", name, got)
+		}
+		end(a)
+		if got := listedTo(t, a, boss); !slices.Equal(got, []int64{9}) {
+			t.Errorf("%s: then %v are seen", name, got)
+		}
+		changes, err := a.Changes(t.Context(), head, 10)
+		if err != nil || !slices.ContainsFunc(changes, func(c Change) bool { return c.RecordingID == 1 && c.Part == api.PartMeeting }) {
+			t.Errorf("%s: the log has %+v, %v", name, changes, err)
+		}
+		if _, damages := verify(t, a, VerifyOptions{SkipMedia: true}); len(damages) != 0 && name != "unreadable" {
+			t.Errorf("%s: verify finds %v", name, damages)
+		}
+	}
+}
