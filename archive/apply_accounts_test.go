@@ -104,3 +104,32 @@ func TestAccountsDoNotTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestAHomeEndsWithTheTeam has a team that is renamed and renamed back while the account that was
+// shown it first is shown none any more: for 100 days, or since it is another person's.
+func TestAHomeEndsWithTheTeam(t *testing.T) {
+	for name, c := range map[string]struct {
+		credential string
+		days       int
+	}{"for long": {"1", 100}, "another person": {"2", 1}} {
+		t.Run(name, func(t *testing.T) {
+			a, hour := newArchive(t), 0
+			night := func(ann, bob, want string) {
+				apply(t, a, listedMeeting(t, "ann", "", hour, 1, "kim@x", ann, api.SharedAllTeams),
+					listedMeeting(t, "bob", "", hour+1, 1, "kim@x", bob, api.SharedAllTeams))
+				hour += 24
+				if row, err := a.Row(t.Context(), 1); err != nil || row.RecordedBy.Team.Or("") != want {
+					t.Errorf("the team is %q and not %q, %v", row.RecordedBy.Team.Or(""), want, err)
+				}
+			}
+			accounts := []AccountSetting{{Name: "ann", Credential: "1", Queries: []string{""}}, {Name: "bob", Credential: "1", Queries: []string{""}}}
+			must(t, a.SetAccounts(t.Context(), accounts))
+			night("Sales", "Sales", "Sales")
+			accounts[0].Credential = c.credential
+			must(t, a.SetAccounts(t.Context(), accounts))
+			night("", "Trade", "Trade")
+			hour += c.days * 24
+			night("", "Sales", "Sales")
+		})
+	}
+}

@@ -31,8 +31,9 @@ const homeStays = 90 * 24 * 60 * 60 * 1000
 // Home is the account that was shown the part first, of those that are still shown the
 // meeting, all where none is, and that were shown the part within homeStays before the
 // latest read of them. Of the part "meeting", whose versions are given, an account that was
-// shown the recorder's team goes before others: the team can change there and back, and
-// a name that comes back counts only at home.
+// shown the recorder's team within that time goes before others: the team can change there
+// and back, and a name that comes back counts only at home. Reads of an account's former
+// holder do not say which team the account is shown.
 func CountingDates(shown []Showing, versions []Input) map[int64]int64 {
 	accounts := map[string]Showing{} // with the account's first read, and the rest of its latest
 	for _, s := range shown {
@@ -56,7 +57,10 @@ func CountingDates(shown []Showing, versions []Input) map[int64]int64 {
 	}
 	newest := slices.MaxFunc(candidates, func(a, b Showing) int { return cmp.Compare(a.Last, b.Last) }).Last
 	candidates = slices.DeleteFunc(candidates, func(a Showing) bool { return a.Last < newest-homeStays })
-	blind := accountsWithoutTeam(shown, versions)
+	recent := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool {
+		return s.Last < newest-homeStays || s.Ended && !accounts[s.Account].Ended
+	})
+	blind := accountsWithoutTeam(recent, versions)
 	home := slices.MinFunc(candidates, func(a, b Showing) int {
 		return cmp.Or(cmp.Compare(blind[a.Account], blind[b.Account]), cmp.Compare(a.First, b.First), cmp.Compare(a.Account, b.Account))
 	}).Account
@@ -76,8 +80,8 @@ func CountingDates(shown []Showing, versions []Input) map[int64]int64 {
 	return counts
 }
 
-// accountsWithoutTeam returns 1 for each account that was never shown the recorder's team,
-// and 0 for the others.
+// accountsWithoutTeam returns 1 for each account of shown that was shown no version with the
+// recorder's team, and 0 for the others.
 func accountsWithoutTeam(shown []Showing, versions []Input) map[string]int {
 	names := map[int64]bool{}
 	for _, v := range versions {
