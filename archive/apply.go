@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -110,7 +111,13 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 		if p.part == api.PartCRM {
 			show = t.observeCRM
 		}
-		if err := show(o, p); err != nil {
+		err := show(o, p)
+		if errors.Is(err, errUnreadable) { // of a version that was stored before: a repair decides again
+			if _, _, err = t.storeRevision(o, p); err == nil {
+				err = t.passUnreadable(o.RecordingID, errUnreadable)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("part %s: %w", p.part, err)
 		}
 	}

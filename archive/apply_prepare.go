@@ -163,7 +163,10 @@ func (c *codec) pack(raw []byte) (encoding int, body []byte) {
 	return plainBody, raw
 }
 
-// unpack is the reverse; it fails on a damaged frame or an unknown encoding.
+// errUnreadable: the bytes of a stored version are damaged.
+var errUnreadable = errors.New("decompress revision")
+
+// unpack is the reverse; it fails with errUnreadable on a damaged frame or an unknown encoding.
 func (c *codec) unpack(encoding int, body []byte) ([]byte, error) {
 	switch encoding {
 	case plainBody:
@@ -171,9 +174,9 @@ func (c *codec) unpack(encoding int, body []byte) ([]byte, error) {
 	case zstdBody:
 		raw, err := c.dec.DecodeAll(body, nil)
 		if err != nil {
-			return nil, fmt.Errorf("decompress revision: %w", err)
+			return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 		}
 		return raw, nil
 	}
-	return nil, fmt.Errorf("decompress revision: unknown encoding %d", encoding)
+	return nil, fmt.Errorf("%w: unknown encoding %d", errUnreadable, encoding)
 }

@@ -44,3 +44,37 @@ func TestAnArchiveOfOlderRulesIsDecidedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestADamagedVersionHoldsUpNoOther reads a page with a meeting that has a damaged version: the
+// rest of the page is kept, and the new version of that meeting counts after a repair.
+func TestADamagedVersionHoldsUpNoOther(t *testing.T) {
+	for _, accounts := range [][]string{{"ann"}, {"ann", "bob"}} {
+		a := newArchive(t)
+		read := func(hour int, id int64, team string) {
+			t.Helper()
+			var page []Observation
+			for i, account := range accounts {
+				page = append(page, listedMeeting(t, account, "", hour+i, id, "kim@acme.example", team, api.SharedAllTeams),
+					listedMeeting(t, account, "", hour+i, 100+int64(hour), "kim@acme.example", team, api.SharedAllTeams))
+			}
+			apply(t, a, page...)
+		}
+		read(0, 1, "Sales")
+		damageDatabase(t, a.db.Path, `UPDATE bodies SET encoding = 1, body = x'00' WHERE revision_id IN (SELECT id FROM revisions WHERE recording_id = 1)`)
+		read(24, 1, "Trade")
+		read(48, 1, "Law")
+		if row, err := a.Row(t.Context(), 148); err != nil || row.RecordedBy.Team.Or("") != "Law" {
+			t.Errorf("%v: the next meeting of the page: %+v, %v", accounts, row, err)
+		}
+		if row, err := a.Row(t.Context(), 1); err != nil || row.RecordedBy.Team.Or("") != "Sales" {
+			t.Errorf("%v: before the repair: %+v, %v", accounts, row, err)
+		}
+		verify(t, a, VerifyOptions{SkipMedia: true, Repair: true})
+		if row, err := a.Row(t.Context(), 1); err != nil || row.RecordedBy.Team.Or("") != "Law" {
+			t.Errorf("%v: after the repair: %+v, %v", accounts, row, err)
+		}
+		if _, damages := verify(t, a, VerifyOptions{SkipMedia: true}); len(damages) != 0 {
+			t.Errorf("%v: left are %v", accounts, damages)
+		}
+	}
+}
