@@ -222,6 +222,10 @@ func (a *answers) ask(p *person, q question) {
 		}
 	}
 	slices.Sort(want)
+	isBehind := func(id int64) bool {
+		return slices.Contains(got, id) != slices.Contains(want, id) && w.isBehind(a.ctx, a.archive, w.org.meeting(id))
+	}
+	got, want = slices.DeleteFunc(slices.Clone(got), isBehind), slices.DeleteFunc(slices.Clone(want), isBehind)
 	if !slices.Equal(got, want) {
 		w.fail("%s finds %v by %s, at the service %v", p.name, got, q.text, want)
 	}

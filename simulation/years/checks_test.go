@@ -305,7 +305,7 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 	}
 	parts, err := ar.PartsOf(ctx, m.id)
 	w.must(err, "read the parts")
-	for member, want := range map[string]string{"transcript": m.transcript(), "default_summary": m.summary(), "action_items": m.actionItems(), "highlights": m.highlights()} {
+	for member, want := range m.content() {
 		got := parts[api.Part(partOf(member))]
 		switch {
 		case s < settled || !w.isReady(m.id, member):

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive"
 )
 
 // newConnection makes the client of an account that connects through the app.
@@ -234,6 +235,21 @@ func (w *world) isReturned(m *meeting, member string, got, want []byte) bool {
 	defer o.mu.Unlock()
 	before, ok := o.first[name+canonical(want)]
 	return ok && before.Before(o.last[name+canonical(got)]) && w.isRefusedAnywhere(m)
+}
+
+// isBehind reports whether the archive has another sharing or content of a meeting than the
+// service for a reason that isNarrowed or isReturned allow.
+func (w *world) isBehind(ctx context.Context, ar *archive.Archive, m *meeting) bool {
+	row, err := ar.Row(ctx, m.id)
+	w.must(err, "read a meeting")
+	parts, err := ar.PartsOf(ctx, m.id)
+	w.must(err, "read the parts")
+	isBehind := w.isNarrowed(m, row.SharedWith)
+	for member, want := range m.content() {
+		got := parts[api.Part(partOf(member))]
+		isBehind = isBehind || hasContent(got) && canonical(got) != canonical([]byte(want)) && w.isReturned(m, member, got, []byte(want))
+	}
+	return isBehind
 }
 
 // isRefusedAnywhere reports whether an account that ever listed a meeting is configured with

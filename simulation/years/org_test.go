@@ -124,6 +124,11 @@ func (m *meeting) actionItems() string {
 		token(m.id), m.items, m.items%2 == 1, m.id, quote(m.speaker), quote(m.recorder.email), m.recorder.teamJSON())
 }
 
+// content returns the members of a meeting that are read by themselves, by their names.
+func (m *meeting) content() map[string]string {
+	return map[string]string{"transcript": m.transcript(), "default_summary": m.summary(), "action_items": m.actionItems(), "highlights": m.highlights()}
+}
+
 func (m *meeting) highlights() string {
 	return fmt.Sprintf(`[{"type":"Objection","summary":"%s point","start_time":12.5,"end_time":20}]`, token(m.id))
 }
