@@ -112,9 +112,9 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 			show = t.observeCRM
 		}
 		err := show(o, p)
-		if errors.Is(err, errUnreadable) { // of a version that was stored before: a repair decides again
+		if errors.Is(err, ErrUnreadable) { // of a version that was stored before: a repair decides again
 			if _, _, err = t.storeRevision(o, p); err == nil {
-				err = t.passUnreadable(o.RecordingID, errUnreadable)
+				err = t.passUnreadable(o.RecordingID, ErrUnreadable)
 			}
 		}
 		if err != nil {

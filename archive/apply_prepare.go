@@ -163,10 +163,7 @@ func (c *codec) pack(raw []byte) (encoding int, body []byte) {
 	return plainBody, raw
 }
 
-// errUnreadable: the bytes of a stored version are damaged.
-var errUnreadable = errors.New("decompress revision")
-
-// unpack is the reverse; it fails with errUnreadable on a damaged frame or an unknown encoding.
+// unpack is the reverse; it fails with ErrUnreadable on a damaged frame or an unknown encoding.
 func (c *codec) unpack(encoding int, body []byte) ([]byte, error) {
 	switch encoding {
 	case plainBody:
@@ -174,9 +171,9 @@ func (c *codec) unpack(encoding int, body []byte) ([]byte, error) {
 	case zstdBody:
 		raw, err := c.dec.DecodeAll(body, nil)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errUnreadable, err)
+			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 		return raw, nil
 	}
-	return nil, fmt.Errorf("%w: unknown encoding %d", errUnreadable, encoding)
+	return nil, fmt.Errorf("%w: unknown encoding %d", ErrUnreadable, encoding)
 }

@@ -20,6 +20,8 @@ var (
 	ErrNoBlob = errors.New("the recording is not in the store")
 	// ErrForgotten: the meeting was erased with forget.
 	ErrForgotten = errors.New("meeting was forgotten")
+	// ErrUnreadable: the bytes of a stored version of a meeting are damaged.
+	ErrUnreadable = errors.New("a stored version is damaged; run minutebook verify --repair")
 	// ErrForgottenMeanwhile ends a work that had a copy of a meeting, see [Archive.UntilForget].
 	ErrForgottenMeanwhile = errors.New("a meeting was forgotten meanwhile")
 	// ErrForeignEpoch: a position is not of this archive's log; start over.

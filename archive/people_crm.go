@@ -97,24 +97,22 @@ func (a *Archive) isInside(ctx context.Context, addresses string) (isMember bool
 }
 
 // CRMViews returns the latest view of each account of several meetings, by the rules of
-// package merge, the current one first. Accounts without matches, or with only a reason
-// for their absence, have no entry.
+// package merge, the current one first. Accounts without matches, with only a reason
+// for their absence, or with damaged bytes have no entry.
 func (a *Archive) CRMViews(ctx context.Context, ids []int64) (map[int64][]CRMView, error) {
 	views, err := readCRM(ctx, a.db.R, ids, math.MaxInt64)
 	if err != nil {
 		return nil, fmt.Errorf("read crm matches of %d meetings: %w", len(ids), err)
 	}
 	for id, list := range views {
-		if list = slices.DeleteFunc(list, func(c CRMView) bool { return c.version.Empty }); len(list) == 0 {
+		for i := range list {
+			list[i].Matches, _ = a.codec.unpack(list[i].encoding, list[i].body) // nil: verify names the damage
+		}
+		if list = slices.DeleteFunc(list, func(c CRMView) bool { return c.version.Empty || c.Matches == nil }); len(list) == 0 {
 			delete(views, id)
 			continue
 		}
 		views[id] = list
-		for i := range list {
-			if list[i].Matches, err = a.codec.unpack(list[i].encoding, list[i].body); err != nil {
-				return nil, fmt.Errorf("read crm matches: %w", err)
-			}
-		}
 	}
 	return views, nil
 }

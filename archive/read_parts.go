@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -118,7 +119,8 @@ func (a *Archive) Meeting(ctx context.Context, v Viewer, id int64) (*api.Meeting
 
 // PartsOfMany returns the requested current parts of several meetings, verbatim and as
 // of one moment, as PartsOf does for one meeting. It unpacks no other parts. A missing
-// meeting has no entry.
+// meeting has no entry. Where a version of some is damaged it returns the others, and
+// fails with ErrUnreadable.
 func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part) (map[int64]map[api.Part]json.RawMessage, error) {
 	wantIDs, err := json.Marshal(ids)
 	if err != nil {
@@ -129,15 +131,18 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 		return nil, err
 	}
 	byMeeting := make(map[int64]map[api.Part]json.RawMessage, len(ids))
+	damaged := map[int64]error{}
 	err = a.db.ReadTx(ctx, func(tx *sql.Tx) error {
-		merged, err := a.readMany(ctx, tx, byMeeting, string(wantIDs), string(wantParts))
+		merged, err := a.readMany(ctx, tx, byMeeting, damaged, string(wantIDs), string(wantParts))
 		if err != nil {
 			return err
 		}
 		for _, id := range merged {
 			t := newApplying(a, sqlite.NewStatements(ctx, tx))
 			inputs, err := t.readInputs(id)
-			if err != nil {
+			if errors.Is(err, ErrUnreadable) {
+				damaged[id] = err
+			} else if err != nil {
 				return err
 			}
 			byMeeting[id][api.PartMeeting] = merge.Meeting(inputs).Raw
@@ -147,12 +152,16 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 	if err != nil {
 		return nil, fmt.Errorf("read parts of %d meetings: %w", len(ids), err)
 	}
-	return byMeeting, nil
+	for id, failed := range damaged {
+		delete(byMeeting, id)
+		err = fmt.Errorf("read parts of %d: %w", id, failed)
+	}
+	return byMeeting, err
 }
 
-// readMany fills byMeeting, and returns the meetings whose part "meeting" is merged from several
-// revisions.
-func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]map[api.Part]json.RawMessage, ids, parts string) (merged []int64, err error) {
+// readMany fills byMeeting and damaged, and returns the meetings whose part "meeting" is merged
+// from several revisions.
+func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]map[api.Part]json.RawMessage, damaged map[int64]error, ids, parts string) (merged []int64, err error) {
 	err = sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 		var id int64
 		var part api.Part
@@ -177,8 +186,10 @@ func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]
 			return nil
 		}
 		raw, err := a.codec.unpack(int(encoding.Int64), body)
-		byMeeting[id][part] = raw
-		return err
+		if byMeeting[id][part] = raw; err != nil {
+			damaged[id] = err
+		}
+		return nil
 	}, `SELECT p.recording_id, p.part, p.folded IS NOT NULL, b.encoding, b.body
 		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id
 		WHERE p.recording_id IN (SELECT value FROM json_each(?)) AND p.part IN (SELECT value FROM json_each(?))`, ids, parts)

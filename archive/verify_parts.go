@@ -89,7 +89,7 @@ func (a *Archive) checkStored(s *stored) error {
 	raw, err := a.codec.unpack(s.encoding, s.body)
 	switch {
 	case err != nil:
-		return err
+		return errors.New("its bytes are damaged")
 	case !json.Valid(raw):
 		return errors.New("it no longer parses")
 	case len(raw) != s.size || rawHash(raw) != s.rawHash:

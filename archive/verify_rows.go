@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"minutebook/api"
 	"minutebook/internal/sqlite"
 )
 
@@ -45,9 +46,12 @@ func (c *check) checkRows(ctx context.Context, o VerifyOptions, found func(Damag
 	}
 }
 
+// rebuildOne derives the rows of a meeting again and logs it as changed, since the index and other
+// copies were made of what was damaged.
 func (a *Archive) rebuildOne(ctx context.Context, id int64) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		return newApplying(a, sqlite.NewStatements(ctx, tx)).rebuildMeeting(id)
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
+		return errors.Join(t.rebuildMeeting(id), t.logChange(id, ChangePart, api.PartMeeting), t.logChange(id, ChangeVisibility, ""))
 	})
 	return err
 }

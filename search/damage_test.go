@@ -14,6 +14,8 @@ import (
 	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
 
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/internal/testrun"
 	"minutebook/search/segment"
 )
@@ -354,4 +356,34 @@ func TestARequestedRebuildOutlivesTheProgram(t *testing.T) {
 		}
 	}
 	checkAnswers(h)
+}
+
+// TestADamagedMeetingHidesNoOther damages the stored summary of a meeting: queries that the
+// meeting answers, and an index that is built anew, work without it. After a repair its words are found.
+func TestADamagedMeetingHidesNoOther(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	h := newFixture(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	archivetest.Damage(t, filepath.Join(h.dir, "archive.db"), `UPDATE bodies SET encoding = 1, body = x'00'
+		WHERE revision_id IN (SELECT id FROM revisions WHERE recording_id = 1 AND part = 'default_summary')`)
+	if got := hitIDs(h.search(Request{Query: "marketing"})); got != "1 2" {
+		t.Errorf("with the index of before %q are found", got)
+	}
+	h.close()
+	if err := os.RemoveAll(filepath.Join(h.dir, "index")); err != nil {
+		t.Fatal(err)
+	}
+	h.open()
+	h.catchUp()
+	if got := hitIDs(h.search(Request{Query: "marketing"})); got != "2" {
+		t.Errorf("with a new index %q are found", got)
+	}
+	if _, err := h.archive.Verify(t.Context(), archive.VerifyOptions{Repair: true}, func(archive.Damage) {}); err != nil {
+		t.Fatal(err)
+	}
+	h.catchUp()
+	if got := hitIDs(h.search(Request{Query: "marketing"})); got != "2 1" {
+		t.Errorf("after a repair %q are found", got)
+	}
 }

@@ -12,9 +12,10 @@ import (
 	"minutebook/search/segment"
 )
 
-// isMissing reports whether an error means that the archive no longer has a meeting.
+// isMissing reports whether an error means that the archive no longer has a meeting, or
+// cannot read it until a repair, which logs the meeting as changed.
 func isMissing(err error) bool {
-	return errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten)
+	return errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) || errors.Is(err, archive.ErrUnreadable)
 }
 
 // source is everything about a meeting that the indexes are made of, as read

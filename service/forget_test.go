@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"minutebook/archive/archivetest"
 	"minutebook/internal/residue"
 )
 
@@ -42,6 +43,21 @@ func TestForgettingLeavesNothingInTheService(t *testing.T) {
 	if got := s.walk("", s.admin); len(got) != 0 {
 		t.Errorf("listed: %v", got)
 	}
+}
+
+// TestADamagedMeetingHidesNoOther damages the stored summary of a meeting: the list has the
+// others, and the summary itself is an error and not absent.
+func TestADamagedMeetingHidesNoOther(t *testing.T) {
+	dir := ArchiveDir(t)
+	s := newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true},
+		meeting(1, "default_summary", `{"markdown_formatted": "one"}`), meeting(2, "default_summary", `{"markdown_formatted": "two"}`))
+	archivetest.Damage(t, filepath.Join(dir, "archive.db"), `UPDATE bodies SET encoding = 1, body = x'00'
+		WHERE revision_id IN (SELECT id FROM revisions WHERE recording_id = 1 AND part = 'default_summary')`)
+	if got := s.walk("include_summary=true", s.admin); len(got) != 1 || got[0] != 2 {
+		t.Errorf("listed: %v", got)
+	}
+	s.get("/recordings/1/summary", s.admin, http.StatusInternalServerError)
+	s.get("/recordings/2/summary", s.admin, http.StatusOK)
 }
 
 // TestNothingForgottenIsSentAfterwards forgets a meeting while a callback with its

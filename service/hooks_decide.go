@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive"
 	"minutebook/internal/sqlite"
 	"minutebook/service/fault"
 )
@@ -30,6 +32,12 @@ type event struct {
 // to the meeting, its visibility or the archive makes the webhook fire. It tells
 // whether some webhook waits and is still to be decided.
 func (s *Service) decideEvent(ctx context.Context, tx *sql.Tx, ev event) (waiting bool, err error) {
+	defer func() {
+		if errors.Is(err, archive.ErrUnreadable) { // a repair logs the meeting as changed
+			s.log.Warn().Int64("recording_id", ev.recordingID).Err(err).Msg("webhooks about a meeting wait for its repair")
+			err = nil
+		}
+	}()
 	hooks, err := readUndecidedWebhooks(ctx, tx, ev.recordingID)
 	if err != nil || len(hooks) == 0 {
 		return false, err

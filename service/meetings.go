@@ -76,11 +76,14 @@ func (s *Service) openCursor(q meetingsQuery, c caller) (*mirror.Position, error
 const maxPooled = 4 << 20
 
 // compose appends the list of 2.1 to body, with the parts asked for of each
-// meeting, byte for byte. One that was forgotten since the page was found is
-// left out.
+// meeting, byte for byte. One that was forgotten since the page was found, or has a damaged
+// version, is left out.
 func (s *Service) compose(ctx context.Context, body []byte, email string, ids []int64, include []api.Part, next string) ([]byte, error) {
 	byMeeting, err := s.archive.PartsOfMany(ctx, ids, append([]api.Part{api.PartMeeting}, include...))
-	if err != nil {
+	damaged := errors.Is(err, archive.ErrUnreadable)
+	if damaged {
+		s.log.Warn().Err(err).Msg("a list lacks a meeting")
+	} else if err != nil {
 		return body, err
 	}
 	if slices.Contains(include, api.PartCRM) {
@@ -97,7 +100,7 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 		parts := byMeeting[id]
 		if parts == nil { // nothing asked for is known of it, or it was forgotten
 			_, err := s.archive.Row(ctx, id)
-			if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+			if damaged || errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
 				continue
 			}
 			if err != nil {

@@ -76,7 +76,10 @@ func (x *run) writeMeetings(ctx context.Context) error {
 		})
 		return nil
 	})
-	return errors.Join(g.Wait(), err)
+	if failed := g.Wait(); failed != nil {
+		return failed // which ended the reading of the others
+	}
+	return err
 }
 
 // writeJoined removes the files of forgotten meetings, and writes those files that have
