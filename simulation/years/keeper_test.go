@@ -202,13 +202,12 @@ func (w *world) backUp(*rand.Rand) {
 	}
 	memory, at := w.oracle.remember(), time.Now()
 	r, err := command[backup.Result](context.Background(), h, "backup", control.BackupRequest{Destination: w.backupDir(), Keep: 4}, nil)
-	if h.dead.Load() {
-		return
+	if !h.dead.Load() {
+		w.must(err, "back up")
+		w.journal.note("backup %s", r.Generation)
+		w.backups = append(w.backups, backupDone{w.backupDir(), r.Generation, filepath.Join(w.backupDir(), r.Generation), at, memory})
 	}
-	w.must(err, "back up")
-	w.journal.note("backup %s", r.Generation)
-	w.backups = append(w.backups, backupDone{w.backupDir(), r.Generation, filepath.Join(w.backupDir(), r.Generation), at, memory})
-	w.backups = slices.DeleteFunc(w.backups, func(b backupDone) bool {
+	w.backups = slices.DeleteFunc(w.backups, func(b backupDone) bool { // also by one that died when it was complete
 		_, err := os.Stat(b.path)
 		return err != nil
 	})
