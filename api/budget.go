@@ -65,8 +65,11 @@ type BudgetOptions struct {
 	Connection string
 	Store      BudgetStore      // nil: a restart forgets the state
 	Now        func() time.Time // nil: time.Now
-	Rand       func() float64   // in [0, 1), safe for concurrent use; nil: math/rand
-	Logger     zerolog.Logger
+	// Uptime is how long the machine has been running, 0 where that is unknown. It bounds
+	// the time between two processes: the clock may be set forward in between. nil: unknown.
+	Uptime func() time.Duration
+	Rand   func() float64 // in [0, 1), safe for concurrent use; nil: math/rand
+	Logger zerolog.Logger
 }
 
 // Budget keeps all calls of one connection within the service's limits, and as
@@ -83,6 +86,7 @@ type Budget struct {
 	connection string
 	store      BudgetStore
 	now        func() time.Time
+	uptime     func() time.Duration
 	random     func() float64
 	log        zerolog.Logger
 
@@ -109,6 +113,7 @@ func NewBudget(o BudgetOptions) *Budget {
 		connection: o.Connection,
 		store:      o.Store,
 		now:        o.Now,
+		uptime:     o.Uptime,
 		random:     o.Rand,
 		log:        o.Logger,
 		storing:    make(chan struct{}, 1),
@@ -117,6 +122,9 @@ func NewBudget(o BudgetOptions) *Budget {
 	}
 	if b.now == nil {
 		b.now = time.Now
+	}
+	if b.uptime == nil {
+		b.uptime = func() time.Duration { return 0 }
 	}
 	if b.random == nil {
 		b.random = rand.Float64

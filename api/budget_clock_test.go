@@ -57,3 +57,39 @@ func TestTheClockIsSetBetweenAnAnswerAndTheKeeping(t *testing.T) {
 		})
 	}
 }
+
+// The clock may be set forward while no process runs, as when a machine starts: the calls of
+// the last minute count by the machine's uptime.
+func TestTheClockIsSetForwardBetweenTwoProcesses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		uptime time.Duration // at the start of the second process; the first ends at an hour
+		used   int
+	}{
+		{"the same start of the machine", time.Hour + 3*time.Second, 3},
+		{"long after", time.Hour + 2*time.Minute, 0},
+		{"another start", 20 * time.Second, 3},
+		{"another start, long ago", 2 * time.Minute, 0},
+		{"unknown", 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store, now, uptime := &memoryStore{}, time.Now(), time.Hour
+			open := func() *Budget {
+				return NewBudget(BudgetOptions{Connection: "k", Store: store, Now: func() time.Time { return now }, Uptime: func() time.Duration { return uptime }})
+			}
+			client := clientOver(t, &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprint(w, `{"items":[],"next_cursor":null}`)
+			})}, open())
+			for range 3 {
+				if err := client.Check(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			now, uptime = now.AddDate(0, 0, 40), c.uptime
+			b := open()
+			if err := b.Load(t.Context()); err != nil || b.Snapshot()[0].Used != c.used {
+				t.Errorf("%d calls count, %v; want %d", b.Snapshot()[0].Used, err, c.used)
+			}
+		})
+	}
+}

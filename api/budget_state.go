@@ -18,7 +18,8 @@ const SpentBudget = `{"v":1,"spent":true}`
 // budgetState is the stored state of a budget. Times are Unix milliseconds.
 type budgetState struct {
 	Version int                   `json:"v"`
-	Saved   int64                 `json:"saved,omitempty"` // the time of saving
+	Saved   int64                 `json:"saved,omitempty"`  // the time of saving
+	Uptime  int64                 `json:"uptime,omitempty"` // the machine's at the saving, in milliseconds; 0: unknown
 	Windows map[Class]windowState `json:"windows"`
 	Spent   bool                  `json:"spent,omitempty"` // see SpentBudget
 }
@@ -70,7 +71,7 @@ func (b *Budget) save(ctx context.Context) error {
 // state returns the state for restore. The caller has the lock.
 func (b *Budget) state(now time.Time) budgetState {
 	millis := func(t time.Time) int64 { return toMillis(byClock(t, now)) }
-	st := budgetState{Version: 1, Saved: toMillis(now), Windows: map[Class]windowState{}}
+	st := budgetState{Version: 1, Saved: toMillis(now), Uptime: b.uptime().Milliseconds(), Windows: map[Class]windowState{}}
 	for c, w := range b.windows {
 		w.expire(now)
 		ws := windowState{Limit: w.limit, Blocked: millis(w.blocked), Since: millis(w.lowered.since),
@@ -96,7 +97,8 @@ func (b *Budget) state(now time.Time) budgetState {
 // restore adopts a stored state. The service may still count calls that were in
 // flight, so they keep their slots like calls without an answer. Times count from
 // the saving: after a clock was set back, none is later than it was then, and no
-// slot is free before its time. Impossibly late times are not believed.
+// slot is free before its time, also after a clock was set forward where the machine's
+// uptime is known. Impossibly late times are not believed.
 func (b *Budget) restore(raw []byte, now time.Time) error {
 	if len(raw) == 0 {
 		return nil
@@ -117,28 +119,47 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 		saved = now
 	}
 	// Adding to now also gives the times a monotonic reading, which no clock moves.
-	at := func(ms int64) time.Time { return now.Add(time.UnixMilli(ms).Sub(saved) - max(now.Sub(saved), 0)) }
+	passed := max(now.Sub(saved), 0)
+	at := func(ms int64) time.Time { return now.Add(time.UnixMilli(ms).Sub(saved) - passed) }
+	atLeast := min(passed, b.sinceUptime(st.Uptime, passed))
+	counted := func(ms int64) time.Time { return now.Add(time.UnixMilli(ms).Sub(saved) - atLeast) }
 	for c, ws := range st.Windows {
 		if w, ok := b.windows[c]; ok {
-			w.restore(ws, now, at)
+			w.restore(ws, now, counted, at)
 		}
 	}
 	return nil
 }
 
-// restore fills a window from its kept state. The function at reads the times in it.
-func (w *window) restore(ws windowState, now time.Time, at func(ms int64) time.Time) {
+// sinceUptime returns the shortest time that can have passed since the machine's uptime was
+// saved: when it is less now, the machine has been started since. Where the uptime is not
+// known it returns passed, the time by the clock.
+func (b *Budget) sinceUptime(saved int64, passed time.Duration) time.Duration {
+	up := b.uptime()
+	switch then := time.Duration(saved) * time.Millisecond; {
+	case up == 0 || saved == 0:
+		return passed
+	case up < then:
+		return up
+	default:
+		return up - then
+	}
+}
+
+// restore fills a window from its kept state. The function counted reads the times of calls,
+// which may be too late and never too early, and at all others.
+func (w *window) restore(ws windowState, now time.Time, counted, at func(ms int64) time.Time) {
 	latest := now.Add(windowLength + windowMargin + lostMargin)
 	for _, ms := range ws.Slots {
-		w.hold(earliest(at(ms), latest))
+		w.hold(earliest(counted(ms), latest))
 	}
 	for _, ms := range ws.InFlight {
-		if now.Sub(at(ms)) < longestCall {
+		if now.Sub(counted(ms)) < longestCall {
 			w.hold(latest)
 		}
 	}
 	for _, o := range ws.Others {
-		w.others = append(w.others, othersCalls{int(o[0]), earliest(at(o[1]), latest)})
+		w.others = append(w.others, othersCalls{int(o[0]), earliest(counted(o[1]), latest)})
 	}
 	if ws.Limit > 0 && ws.Limit < nominalLimit(w.class) {
 		w.limit = ws.Limit

@@ -142,7 +142,7 @@ func (s *server) toFailure(r *http.Request, err error) *failure {
 		return &failure{http.StatusInsufficientStorage, "There is no room on the disk of this archive: nothing was kept. Send it again when there is room."}
 	case errors.Is(err, archive.ErrUnreadable):
 		s.Logger.Error().Err(err).Str("path", pathOf(r)).Msg("answer request")
-		return &failure{http.StatusInternalServerError, "What is kept of this meeting is damaged on the disk. minutebook verify --repair mends it from other copies."}
+		return &failure{http.StatusInternalServerError, "What is kept of this meeting is damaged on the disk. minutebook verify --repair looks for other copies of it."}
 	case r.Context().Err() != nil:
 		return &failure{http.StatusServiceUnavailable, "The request ended before its answer was there."}
 	}

@@ -11,6 +11,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/config"
+	"minutebook/internal/process"
 	syncer "minutebook/sync"
 )
 
@@ -125,7 +126,7 @@ func (app *application) budget(set *clientSet, a config.Account) *api.Budget {
 	if b, ok := set.budgets[a.APIKey]; ok && a.APIKey != "" {
 		return b
 	}
-	b := api.NewBudget(api.BudgetOptions{Connection: a.Name, Now: time.Now, Store: app.archive, Logger: app.log})
+	b := api.NewBudget(api.BudgetOptions{Connection: a.Name, Now: time.Now, Uptime: process.Uptime, Store: app.archive, Logger: app.log})
 	if a.APIKey != "" {
 		set.budgets[a.APIKey] = b
 	}

@@ -205,7 +205,7 @@ func (h *house) accounts() (list []syncer.Account) {
 		}
 		if h.clients[name] == nil {
 			if h.budgets[a.key] == nil {
-				h.budgets[a.key] = api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.archive, Now: h.steady, Rand: half, Logger: h.w.logger})
+				h.budgets[a.key] = api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.archive, Now: h.steady, Uptime: uptime, Rand: half, Logger: h.w.logger})
 			}
 			c, err := api.NewClient(api.ClientOptions{BaseURL: baseURL, Credential: api.APIKey(a.key), HTTP: &http.Client{Transport: wire{h.w, h}},
 				Budget: h.budgets[a.key], Now: h.steady, Rand: half, Logger: h.w.logger})
@@ -220,6 +220,9 @@ func (h *house) accounts() (list []syncer.Account) {
 // steady is the clock of the start with a monotonic reading, as time.Now has it: steps
 // of the wall clock do not move it.
 func (h *house) steady() time.Time { return time.Now().Add(h.skew) }
+
+// uptime is the uptime of the machine, which started long before the world.
+func uptime() time.Duration { return time.Duration(time.Now().UnixNano()) }
 
 func half() float64 { return 0.5 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"minutebook/api"
+	"minutebook/internal/process"
 	"minutebook/web/access"
 )
 
@@ -107,7 +108,7 @@ func (c *Connector) Client(a access.Account) (*api.Client, error) {
 // budget returns the budget of an account. The caller has the lock.
 func (c *Connector) budget(name string) *api.Budget {
 	if c.budgets[name] == nil {
-		c.budgets[name] = api.NewBudget(api.BudgetOptions{Connection: name, Store: c.o.Budgets, Now: c.o.Now, Logger: c.o.Logger})
+		c.budgets[name] = api.NewBudget(api.BudgetOptions{Connection: name, Store: c.o.Budgets, Now: c.o.Now, Uptime: process.Uptime, Logger: c.o.Logger})
 	}
 	return c.budgets[name]
 }
