@@ -166,9 +166,13 @@ func (w *world) configure(g *rand.Rand) {
 func (w *world) reconfigured() {
 	w.oracle.hideAll()
 	w.disturbRelay()
-	if w.house != nil && !w.house.dead.Load() && !w.house.isSick() {
+	switch h := w.house; {
+	case h == nil || h.dead.Load(): // the next start has the configuration
+	case h.isSick(): // the reload is refused, and somebody tries again
+		w.later(time.Hour, "reload again", w.reconfigured)
+	default:
 		w.oracle.settle(time.Now(), true)
-		w.house.reload()
+		h.reload()
 	}
 }
 
