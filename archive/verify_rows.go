@@ -47,7 +47,7 @@ func (c *check) checkRows(ctx context.Context, o VerifyOptions, found func(Damag
 }
 
 // rebuildOne derives the rows of a meeting again and logs it as changed, since the index and other
-// copies were made of what was damaged.
+// copies were made of the damaged rows.
 func (a *Archive) rebuildOne(ctx context.Context, id int64) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
