@@ -119,8 +119,8 @@ func (a *Archive) Meeting(ctx context.Context, v Viewer, id int64) (*api.Meeting
 
 // PartsOfMany returns the requested current parts of several meetings, verbatim and as
 // of one moment, as PartsOf does for one meeting. It unpacks no other parts. A missing
-// meeting has no entry. Where a version of some is damaged it returns the others, and
-// fails with ErrUnreadable.
+// meeting has no entry. Where some are damaged it returns the others and fails with
+// ErrUnreadable; a meeting whose part "meeting" is missing then has no entry.
 func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part) (map[int64]map[api.Part]json.RawMessage, error) {
 	wantIDs, err := json.Marshal(ids)
 	if err != nil {
@@ -142,7 +142,10 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 			inputs, err := t.readInputs(id)
 			if errors.Is(err, ErrUnreadable) {
 				damaged[id] = err
-			} else if err != nil {
+				delete(byMeeting[id], api.PartMeeting)
+				continue
+			}
+			if err != nil {
 				return err
 			}
 			byMeeting[id][api.PartMeeting] = merge.Meeting(inputs).Raw
@@ -153,7 +156,9 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 		return nil, fmt.Errorf("read parts of %d meetings: %w", len(ids), err)
 	}
 	for id, failed := range damaged {
-		delete(byMeeting, id)
+		if _, ok := byMeeting[id][api.PartMeeting]; !ok {
+			delete(byMeeting, id)
+		}
 		err = fmt.Errorf("read parts of %d: %w", id, failed)
 	}
 	return byMeeting, err
@@ -186,9 +191,11 @@ func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]
 			return nil
 		}
 		raw, err := a.codec.unpack(int(encoding.Int64), body)
-		if byMeeting[id][part] = raw; err != nil {
+		if err != nil {
 			damaged[id] = err
+			return nil
 		}
+		byMeeting[id][part] = raw
 		return nil
 	}, `SELECT p.recording_id, p.part, p.folded IS NOT NULL, b.encoding, b.body
 		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id

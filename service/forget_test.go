@@ -45,19 +45,27 @@ func TestForgettingLeavesNothingInTheService(t *testing.T) {
 	}
 }
 
-// TestADamagedMeetingHidesNoOther damages the stored summary of a meeting: the list has the
-// others, and the summary itself is an error and not absent.
+// TestADamagedMeetingHidesNoOther damages the stored summary of a meeting, and then the meeting
+// itself. Clients take a meeting that a list lacks for deleted: with a damaged summary it is listed,
+// and the summary itself is an error and not absent.
 func TestADamagedMeetingHidesNoOther(t *testing.T) {
 	dir := ArchiveDir(t)
 	s := newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true},
 		meeting(1, "default_summary", `{"markdown_formatted": "one"}`), meeting(2, "default_summary", `{"markdown_formatted": "two"}`))
-	archivetest.Damage(t, filepath.Join(dir, "archive.db"), `UPDATE bodies SET encoding = 1, body = x'00'
-		WHERE revision_id IN (SELECT id FROM revisions WHERE recording_id = 1 AND part = 'default_summary')`)
-	if got := s.walk("include_summary=true", s.admin); len(got) != 1 || got[0] != 2 {
+	damage := func(part string) {
+		archivetest.Damage(t, filepath.Join(dir, "archive.db"), `UPDATE bodies SET encoding = 1, body = x'00'
+			WHERE revision_id IN (SELECT id FROM revisions WHERE recording_id = 1 AND part = '`+part+`')`)
+	}
+	damage("default_summary")
+	if got := s.walk("include_summary=true", s.admin); len(got) != 2 {
 		t.Errorf("listed: %v", got)
 	}
 	s.get("/recordings/1/summary", s.admin, http.StatusInternalServerError)
 	s.get("/recordings/2/summary", s.admin, http.StatusOK)
+	damage("meeting")
+	if got := s.walk("include_summary=true", s.admin); len(got) != 1 || got[0] != 2 {
+		t.Errorf("listed: %v", got)
+	}
 }
 
 // TestNothingForgottenIsSentAfterwards forgets a meeting while a callback with its

@@ -76,13 +76,13 @@ func (s *Service) openCursor(q meetingsQuery, c caller) (*mirror.Position, error
 const maxPooled = 4 << 20
 
 // compose appends the list of 2.1 to body, with the parts asked for of each
-// meeting, byte for byte. One that was forgotten since the page was found, or has a damaged
-// version, is left out.
+// meeting, byte for byte. One that was forgotten since the page was found, or whose own part is
+// damaged, is left out; damaged content is null, as if it were not there yet.
 func (s *Service) compose(ctx context.Context, body []byte, email string, ids []int64, include []api.Part, next string) ([]byte, error) {
 	byMeeting, err := s.archive.PartsOfMany(ctx, ids, append([]api.Part{api.PartMeeting}, include...))
 	damaged := errors.Is(err, archive.ErrUnreadable)
 	if damaged {
-		s.log.Warn().Err(err).Msg("a list lacks a meeting")
+		s.log.Warn().Err(err).Msg("a list lacks damaged parts")
 	} else if err != nil {
 		return body, err
 	}
