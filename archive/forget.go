@@ -134,8 +134,10 @@ func (a *Archive) readUnfinished(ctx context.Context) ([]int64, error) {
 // it can be repeated; while only logs are left, it tries no more than these, and does not
 // wait for them again. A meeting that fails does not keep the others from being finished.
 func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Forgotten, err error) {
-	a.forgetting.RLock()
-	defer a.forgetting.RUnlock()
+	if err := a.forgetting.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer a.forgetting.Release(1)
 	wait := false
 	var logs []string // of the databases that are left
 	for _, id := range ids {

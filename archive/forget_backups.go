@@ -161,8 +161,10 @@ func (a *Archive) noteForgotten(ctx context.Context) {
 // NoteForgotten writes the forgotten meetings into a directory of backups, by their ids
 // alone, so that a restore of an older generation does not bring them back.
 func (a *Archive) NoteForgotten(ctx context.Context, dir string) error {
-	a.backups.Lock()
-	defer a.backups.Unlock()
+	if err := a.backups.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer a.backups.Release(1)
 	list, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, f *generation.Forgotten) error {
 		var at int64
 		err := rows.Scan(&f.RecordingID, &at)

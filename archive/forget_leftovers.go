@@ -66,13 +66,18 @@ type copying struct {
 
 type copyingKey struct{}
 
+// copyingWeight is more than the number of erasures at a time.
+const copyingWeight = 1 << 20
+
 // UntilForget begins a work for which copies of databases, which may have any meeting, lie
 // in the data directory. Forget ends its context with ErrForgottenMeanwhile, and waits until
 // done is called, when they are deleted. The work begins when nothing is being erased. It may
 // finish erasures itself while it has no copies yet.
 func (a *Archive) UntilForget(ctx context.Context) (_ context.Context, done func()) {
-	a.forgetting.Lock()
-	defer a.forgetting.Unlock()
+	if a.forgetting.Acquire(ctx, copyingWeight) != nil {
+		return ctx, func() {} // the context has ended, and the work with it
+	}
+	defer a.forgetting.Release(copyingWeight)
 	ctx, end := context.WithCancelCause(ctx)
 	c := &copying{end, make(chan struct{})}
 	ctx = context.WithValue(ctx, copyingKey{}, c)
@@ -304,8 +309,10 @@ func (a *Archive) dropBlobs(ctx context.Context, id int64) (int, error) {
 // DropBlob deletes a blob from the store unless a meeting has it. It reports whether
 // it deleted the blob.
 func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
-	a.blobs.Lock()
-	defer a.blobs.Unlock()
+	if err := a.blobs.Acquire(ctx, 1); err != nil {
+		return false, err
+	}
+	defer a.blobs.Release(1)
 	var used bool
 	err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used)
 	if err != nil || used {

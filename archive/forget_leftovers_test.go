@@ -224,10 +224,10 @@ func TestForgetDoesNotWaitForABackupsCopy(t *testing.T) {
 	}
 	read := iotest.OneByteReader(strings.NewReader("moving pictures"))
 	err := a.replaceRecording(t.Context(), b.SHA256, []int64{1}, false, readFunc(func(p []byte) (int, error) {
-		if !a.blobs.TryLock() {
+		if !a.blobs.TryAcquire(1) {
 			t.Fatal("they wait")
 		}
-		a.blobs.Unlock()
+		a.blobs.Release(1)
 		return read.Read(p)
 	}))
 	if _, damages := verify(t, a, VerifyOptions{}); err != nil || len(damages) > 0 {

@@ -152,8 +152,10 @@ func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func
 // deleteRecordings removes a meeting's recordings, in one transaction that also records the
 // files to be deleted.
 func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
-	a.blobs.Lock()
-	defer a.blobs.Unlock()
+	if err := a.blobs.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer a.blobs.Release(1)
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		if err := checkKnown(ctx, tx, e.RecordingID); err != nil {
 			return err

@@ -80,8 +80,10 @@ func (a *Archive) AttachMedia(ctx context.Context, id int64, kind MediaKind, b m
 	if kind != MediaVideo && kind != MediaAudio {
 		return fmt.Errorf("attach recording to %d: unknown kind %q", id, kind)
 	}
-	a.blobs.Lock()
-	defer a.blobs.Unlock()
+	if err := a.blobs.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("attach recording to %d: %w", id, err)
+	}
+	defer a.blobs.Release(1)
 	blob, err := a.media.Stat(ctx, b.SHA256)
 	if errors.Is(err, ErrNotFound) {
 		err = ErrNoBlob

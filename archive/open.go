@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
-	"minutebook/internal/outbound"
+	"minutebook/internal/bucket"
 	"minutebook/internal/sqlite"
 )
 
@@ -39,10 +40,10 @@ type Options struct {
 	Dir      string // the data directory
 	Create   bool   // create the directory and the archive when missing
 	MediaURL string // "" and "file:" keep recordings in Dir/media
-	// MediaPatience is for answers of a bucket of recordings that drip.
-	MediaPatience outbound.Patience
-	Logger        zerolog.Logger
-	Now           func() time.Time // time.Now when nil
+	// MediaLine leads to the bucket of the recordings.
+	MediaLine bucket.Line
+	Logger    zerolog.Logger
+	Now       func() time.Time // time.Now when nil
 	// Running is how long this process has run, by a clock that nobody sets. When nil, it
 	// is measured with Now, whose readings are monotonic unless a test makes them.
 	Running func() time.Duration
@@ -76,17 +77,18 @@ type Archive struct {
 	copying map[*copying]bool   // works that UntilForget has begun
 	closed  bool
 
-	buckets sync.Map   // the works that [Archive.LockBuckets] holds
-	backups sync.Mutex // held while the list of forgotten meetings is written into a directory of backups
+	buckets sync.Map // the works that [Archive.LockBuckets] holds
+	// These three are held while a bucket is waited for: who wants them waits no longer than
+	// its context allows.
+	backups    *semaphore.Weighted // of 1; held while the list of forgotten meetings is written into a directory of backups
+	forgetting *semaphore.Weighted // of copyingWeight; 1 is held while something is erased, all while a copying begins
+	blobs      *semaphore.Weighted // of 1; held while a blob's references are counted and acted upon
 
-	forgetting   sync.RWMutex         // held for reading while something is erased; no copying begins meanwhile
 	retention    sync.Mutex           // held while the state of the retention rules or the confirmed clock changes
 	clockRead    time.Duration        // running when the confirmed clock was last updated; below 0: never
 	running      func() time.Duration // of this process, by a clock that nobody sets
 	moved        atomic.Pointer[MovedMeetings]
 	serviceStart time.Time // by the service's clock, when running was 0; zero: unknown
-
-	blobs sync.Mutex // held while a blob's references are counted and acted upon
 }
 
 // Open takes ownership of the data directory, brings its databases to the
@@ -105,7 +107,8 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err := prepareDir(dir, path, o.Create); err != nil {
 		return nil, err
 	}
-	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1, erased: map[int64]Forgotten{}, copying: map[*copying]bool{}}
+	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1, erased: map[int64]Forgotten{}, copying: map[*copying]bool{},
+		backups: semaphore.NewWeighted(1), forgetting: semaphore.NewWeighted(copyingWeight), blobs: semaphore.NewWeighted(1)}
 	if a.running = o.Running; a.running == nil {
 		opened := a.now()
 		a.running = func() time.Duration { return a.now().Sub(opened) }
@@ -142,7 +145,7 @@ func (a *Archive) openStores(ctx context.Context, path string, o Options) (err e
 	if err := a.openDatabase(ctx, path); err != nil {
 		return err
 	}
-	if a.media, err = media.Open(a.dir, o.MediaURL, o.MediaPatience); err != nil {
+	if a.media, err = media.Open(a.dir, o.MediaURL, o.MediaLine); err != nil {
 		return err
 	}
 	lineage, err := a.Lineage(ctx)

@@ -150,8 +150,10 @@ func hashDamage(ctx context.Context, r io.Reader, sha string) (string, error) {
 // again. It first puts a damaged file aside, and leaves a file without meetings: it is being
 // forgotten.
 func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) error {
-	a.blobs.Lock()
-	defer a.blobs.Unlock()
+	if err := a.blobs.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer a.blobs.Release(1)
 	ids, err := a.meetingsWith(ctx, sha)
 	if err == nil && damaged && len(ids) > 0 {
 		err = a.quarantine(ctx, sha, ids)
@@ -242,8 +244,10 @@ func (a *Archive) repairUnknown(ctx context.Context, sha string, forgotten bool,
 		_, err := a.DropBlob(ctx, sha)
 		return err
 	}
-	a.blobs.Lock()
-	defer a.blobs.Unlock()
+	if err := a.blobs.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer a.blobs.Release(1)
 	var used bool
 	if err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used); err != nil || used {
 		return err // attached meanwhile

@@ -119,8 +119,10 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 	if err = errors.Join(err, temp.Close()); err != nil {
 		return sqlite.WrapDiskFull(err)
 	}
-	a.blobs.Lock()
-	defer a.blobs.Unlock()
+	if err := a.blobs.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer a.blobs.Release(1)
 	if left, err := a.meetingsWith(ctx, sha); err != nil || len(left) == 0 || len(left) < len(ids) {
 		return cmp.Or(err, errors.New("a meeting no longer has it; repair again"))
 	}

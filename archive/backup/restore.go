@@ -18,8 +18,8 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/generation"
 	"minutebook/archive/media"
+	"minutebook/internal/bucket"
 	"minutebook/internal/durable"
-	"minutebook/internal/outbound"
 	"minutebook/internal/seal"
 )
 
@@ -36,6 +36,8 @@ type RestoreOptions struct {
 	OldData []string
 	// MediaURL is where the recordings go; "" and "file:" are Dir/media.
 	MediaURL string
+	// MediaLine leads to the bucket of the recordings.
+	MediaLine bucket.Line
 	// DatabasesOnly leaves the recordings in the backup, where they are compared with
 	// their hashes. Such a directory is no archive that a daemon could use.
 	DatabasesOnly bool
@@ -100,7 +102,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	if r.store, err = media.Open(r.Dir, r.MediaURL, outbound.Patience{}); err != nil {
+	if r.store, err = media.Open(r.Dir, r.MediaURL, r.MediaLine); err != nil {
 		return err
 	}
 	media.SetOwner(r.store, r.Dir, r.m.Lineage[0])

@@ -19,6 +19,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 	"minutebook/archive/export"
+	"minutebook/internal/bucket"
 	"minutebook/internal/outbound"
 	"minutebook/internal/residue"
 	"minutebook/internal/s3test"
@@ -212,9 +213,9 @@ func TestWrongFilesAreNamedAndTheRestIsTaken(t *testing.T) {
 }
 
 // newArchiveIn returns an empty archive whose recordings are in a bucket.
-func newArchiveIn(t *testing.T, mediaURL string, patience outbound.Patience) *archive.Archive {
+func newArchiveIn(t *testing.T, mediaURL string, line bucket.Line) *archive.Archive {
 	t.Helper()
-	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: mediaURL, MediaPatience: patience})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: mediaURL, MediaLine: line})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func TestForgottenWhileItsRecordingIsStored(t *testing.T) {
 			server.ServeHTTP(w, r)
 		})
 	})
-	a = newArchiveIn(t, slow.URL("recordings", "foreign"), outbound.Patience{})
+	a = newArchiveIn(t, slow.URL("recordings", "foreign"), bucket.Line{})
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "a.toml": talkTOML, "a.mp3": "ID3 recording"})
 	if r := importPath(t, a, dir); r.Forgotten != 1 || r.Recordings != 0 {
@@ -271,7 +272,7 @@ func TestARecordingIsDroppedWhileItIsStored(t *testing.T) {
 			}
 		})
 	})
-	a = newArchiveIn(t, slow.URL("recordings", "foreign"), outbound.Patience{})
+	a = newArchiveIn(t, slow.URL("recordings", "foreign"), bucket.Line{})
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "a.mp3": "ID3 recording", "b.vtt": talkVTT + "\n00:20.000 --> 00:22.000\nOnce more.\n"})
 	for _, recordings := range []int{0, 1} {
@@ -392,7 +393,7 @@ func TestAStoreThatIsLateDelaysNoMeeting(t *testing.T) {
 			}
 		})
 	})
-	a := newArchiveIn(t, server.URL("recordings", "late"), outbound.Patience{Time: time.Millisecond, Bytes: 1 << 20})
+	a := newArchiveIn(t, server.URL("recordings", "late"), bucket.Line{Patience: outbound.Patience{Time: time.Millisecond, Bytes: 1 << 20}})
 	dir := t.TempDir()
 	const meetings = 5
 	for i := range meetings {

@@ -57,7 +57,7 @@ func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
 // Import is part of [Store]. It hashes the file as the disk has it, not the bytes as
 // they were received.
 func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
-	if err := s.claim(); err != nil {
+	if err := s.claim(ctx); err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -179,11 +179,11 @@ func (s *fileStore) Stat(ctx context.Context, sha string) (Blob, error) {
 }
 
 // Delete is part of [Store].
-func (s *fileStore) Delete(_ context.Context, sha string) error {
+func (s *fileStore) Delete(ctx context.Context, sha string) error {
 	if !ValidName(sha) {
 		return nil
 	}
-	if err := s.claim(); err != nil {
+	if err := s.claim(ctx); err != nil {
 		return fmt.Errorf("delete blob %s: %w", sha, err)
 	}
 	if _, err := os.Lstat(filepath.Dir(s.path(sha))); errors.Is(err, fs.ErrNotExist) {
@@ -195,7 +195,7 @@ func (s *fileStore) Delete(_ context.Context, sha string) error {
 // Walk is part of [Store]. It passes over files without the name of a blob, and over
 // blobs that are deleted meanwhile.
 func (s *fileStore) Walk(ctx context.Context, fn func(Blob) error) error {
-	if err := s.claim(); err != nil {
+	if err := s.claim(ctx); err != nil {
 		return fmt.Errorf("walk media: %w", err)
 	}
 	return filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {

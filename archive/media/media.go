@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"minutebook/internal/outbound"
+	"minutebook/internal/bucket"
 )
 
 // ErrNotFound is the error of a blob that a store does not have.
@@ -49,9 +49,8 @@ type Store interface {
 
 // Open opens the store that a media URL names: "" or "file:" for the directory
 // media in dataDir, "file:///path" for another directory, "s3://bucket/prefix"
-// for a bucket, whose server is not asked yet: see [Check]. The patience is for answers of
-// the server that drip.
-func Open(dataDir, mediaURL string, patience outbound.Patience) (Store, error) {
+// for a bucket, whose server is not asked yet: see [Check]. The line leads to it.
+func Open(dataDir, mediaURL string, line bucket.Line) (Store, error) {
 	local, err := openFiles(localDir(dataDir))
 	if err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func Open(dataDir, mediaURL string, patience outbound.Patience) (Store, error) {
 		}
 		return openFiles(u.Path)
 	case scheme == "s3":
-		return openS3(mediaURL, filepath.Join(localDir(dataDir), partialDir), patience)
+		return openS3(mediaURL, filepath.Join(localDir(dataDir), partialDir), line)
 	}
 	return nil, fmt.Errorf("open media store: %q is not a known scheme; use file: or s3:; correct media.url", scheme)
 }

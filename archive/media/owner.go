@@ -8,7 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"minutebook/internal/durable"
 )
@@ -23,9 +24,9 @@ var errForeign = errors.New("it keeps the recordings of another archive")
 
 // owner is the archive that may use a store.
 type owner struct {
-	mu       sync.Mutex // held while the store is asked
-	identity string     // "" where nobody asks
-	owned    bool       // the store has said so
+	identity string              // "" where nobody asks
+	asking   *semaphore.Weighted // of 1; held while the store is asked
+	owned    bool                // the store has said so
 }
 
 // SetOwner names the archive that may change a store outside of the data directory.
@@ -37,18 +38,23 @@ func SetOwner(s Store, dataDir, identity string) {
 	}
 	switch s := s.(type) {
 	case *s3Store:
-		s.owner.identity = identity
+		s.owner = owner{identity: identity, asking: semaphore.NewWeighted(1)}
 	case *fileStore:
-		s.owner.identity = identity
+		s.owner = owner{identity: identity, asking: semaphore.NewWeighted(1)}
 	}
 }
 
 // claim asks once for the owner. read returns the store's owner, "" where there is
 // none. write stores it unless there is one.
-func (o *owner) claim(read func() (string, error), write func(content []byte) error) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.identity == "" || o.owned {
+func (o *owner) claim(ctx context.Context, read func() (string, error), write func(content []byte) error) error {
+	if o.identity == "" {
+		return nil
+	}
+	if err := o.asking.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer o.asking.Release(1)
+	if o.owned {
 		return nil
 	}
 	is, err := read()
@@ -85,12 +91,12 @@ func (s *s3Store) claim(ctx context.Context) error {
 		}
 		return strings.TrimSpace(string(content)), err
 	}
-	err := s.owner.claim(read, func(content []byte) error { _, err := s.bucket.Create(ctx, OwnerName, content); return err })
+	err := s.owner.claim(ctx, read, func(content []byte) error { _, err := s.bucket.Create(ctx, OwnerName, content); return err })
 	return foreign(err, s.bucket.String(), s.bucket.Key(OwnerName))
 }
 
 // claim fails where another archive owns the directory.
-func (s *fileStore) claim() error {
+func (s *fileStore) claim(ctx context.Context) error {
 	path := filepath.Join(s.dir, OwnerName)
 	read := func() (string, error) {
 		content, err := os.ReadFile(path)
@@ -99,6 +105,6 @@ func (s *fileStore) claim() error {
 		}
 		return strings.TrimSpace(string(content)), err
 	}
-	err := s.owner.claim(read, func(content []byte) error { return durable.WriteFile(path, content) })
+	err := s.owner.claim(ctx, read, func(content []byte) error { return durable.WriteFile(path, content) })
 	return foreign(err, "recordings in "+s.dir, path)
 }

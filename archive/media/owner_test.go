@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"minutebook/internal/outbound"
+	"minutebook/internal/bucket"
 	"minutebook/internal/s3test"
 )
 
@@ -18,7 +18,7 @@ func TestAnotherArchiveIsRefused(t *testing.T) {
 			open := func(mediaURL, archive string) Store {
 				t.Helper()
 				dir := t.TempDir()
-				s, err := Open(dir, mediaURL, outbound.Patience{})
+				s, err := Open(dir, mediaURL, bucket.Line{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -52,7 +52,7 @@ func TestOneOfTwoClaimsAPlace(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range errs {
 		dir := t.TempDir()
-		s, err := Open(dir, mediaURL, outbound.Patience{})
+		s, err := Open(dir, mediaURL, bucket.Line{})
 		if err != nil {
 			t.Fatal(err)
 		}

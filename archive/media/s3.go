@@ -14,7 +14,6 @@ import (
 
 	"minutebook/internal/bucket"
 	"minutebook/internal/durable"
-	"minutebook/internal/outbound"
 	"minutebook/internal/seal"
 )
 
@@ -28,8 +27,8 @@ type s3Store struct {
 
 // openS3 opens the store in a bucket. The server is not asked yet: an archive opens
 // while its bucket is away. [Check] asks it.
-func openS3(mediaURL, partial string, patience outbound.Patience) (*s3Store, error) {
-	b, err := bucket.OpenPatient(mediaURL, patience)
+func openS3(mediaURL, partial string, line bucket.Line) (*s3Store, error) {
+	b, err := bucket.OpenWith(mediaURL, line)
 	if err != nil {
 		return nil, fmt.Errorf("open media store: %w; correct media.url", err)
 	}

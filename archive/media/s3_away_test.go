@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"minutebook/internal/outbound"
+	"minutebook/internal/bucket"
 	"minutebook/internal/s3test"
 )
 
@@ -28,7 +28,7 @@ func TestAwayBucketSaysNothingOfBlobs(t *testing.T) {
 			server.ServeHTTP(w, r)
 		})
 	})
-	s, err := openS3(server.URL("recordings", "p"), t.TempDir(), outbound.Patience{})
+	s, err := openS3(server.URL("recordings", "p"), t.TempDir(), bucket.Line{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestRefusedCredentialsAreReadAgain(t *testing.T) {
 		}
 	}
 	write("an old secret")
-	s, err := openS3(server.URL("recordings", "p"), t.TempDir(), outbound.Patience{})
+	s, err := openS3(server.URL("recordings", "p"), t.TempDir(), bucket.Line{})
 	if err != nil {
 		t.Fatal(err)
 	}

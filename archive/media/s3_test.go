@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/internal/outbound"
+	"minutebook/internal/bucket"
 	"minutebook/internal/s3test"
 )
 
@@ -21,7 +21,7 @@ func TestS3StoreConforms(t *testing.T) {
 	testStore(t, func(t *testing.T) Store {
 		n++
 		partial := t.TempDir()
-		s, err := openS3(server.URL("recordings", fmt.Sprint("a prefix/", n)), partial, outbound.Patience{})
+		s, err := openS3(server.URL("recordings", fmt.Sprint("a prefix/", n)), partial, bucket.Line{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestS3StoreConforms(t *testing.T) {
 		})
 		return s
 	})
-	elsewhere, err := openS3(server.URL("elsewhere", ""), t.TempDir(), outbound.Patience{})
+	elsewhere, err := openS3(server.URL("elsewhere", ""), t.TempDir(), bucket.Line{})
 	if err == nil {
 		err = Check(t.Context(), elsewhere)
 	}
@@ -46,7 +46,7 @@ func TestS3StoreConforms(t *testing.T) {
 // the blob removes them, storing it too, and a start once they are a day old.
 func TestPartsOfACrashedUploadGo(t *testing.T) {
 	server := s3test.Start(t)
-	store, err := openS3(server.URL("recordings", "p"), t.TempDir(), outbound.Patience{})
+	store, err := openS3(server.URL("recordings", "p"), t.TempDir(), bucket.Line{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestMediaURLs(t *testing.T) {
 		"file:":                             "",
 		"file://" + filepath.Join(dir, "m"): "",
 	} {
-		_, err := Open(dir, mediaURL, outbound.Patience{})
+		_, err := Open(dir, mediaURL, bucket.Line{})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", mediaURL, err)
 		}

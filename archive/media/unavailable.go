@@ -37,7 +37,7 @@ func Check(ctx context.Context, s Store) error {
 		if _, err := os.Stat(filepath.Join(s.dir, partialDir)); err != nil {
 			return &UnavailableError{Store: "recordings in " + s.dir, Hint: "mount its file system, or correct media.url and restart", Err: err}
 		}
-		return s.claim()
+		return s.claim(ctx)
 	}
 	return nil
 }

@@ -109,10 +109,17 @@ func (a address) credentials() *credentials.Credentials {
 // Open opens the prefix that s3://BUCKET/PREFIX?endpoint=URL&region=NAME&profile=NAME
 // names. The endpoint is Amazon's by default. Credentials never come from the address.
 // The server is not asked yet: [Bucket.Check] asks it.
-func Open(s string) (*Bucket, error) { return OpenPatient(s, outbound.Patience{}) }
+func Open(s string) (*Bucket, error) { return OpenWith(s, Line{}) }
 
-// OpenPatient is [Open] with the patience for answers that drip.
-func OpenPatient(s string, patience outbound.Patience) (*Bucket, error) {
+// Line is how the server of a bucket is reached. The zero value is the network and the usual
+// patience.
+type Line struct {
+	Transport http.RoundTripper // nil: the network
+	Patience  outbound.Patience // for answers that drip
+}
+
+// OpenWith is [Open] with the line to the server.
+func OpenWith(s string, line Line) (*Bucket, error) {
 	a, err := parse(s)
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)
@@ -120,7 +127,7 @@ func OpenPatient(s string, patience outbound.Patience) (*Bucket, error) {
 	creds := a.credentials()
 	client, err := minio.NewCore(a.endpoint.Host, &minio.Options{
 		Creds: creds, Secure: a.endpoint.Scheme == "https", Region: a.region,
-		Transport: newTransport(stallTimeout, patience), MaxRetries: maxTries})
+		Transport: line.transport(), MaxRetries: maxTries})
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)
 	}

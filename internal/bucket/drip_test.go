@@ -33,7 +33,7 @@ func TestDrippingServersAreGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := OpenPatient(dripping.URL("recordings", "p"), outbound.Patience{Time: time.Millisecond, Bytes: 1 << 20})
+	b, err := OpenWith(dripping.URL("recordings", "p"), Line{Patience: outbound.Patience{Time: time.Millisecond, Bytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

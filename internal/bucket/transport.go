@@ -34,11 +34,19 @@ func (t patientTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
+// transport returns the transport of a line, with its patience.
+func (l Line) transport() http.RoundTripper {
+	if l.Transport == nil {
+		l.Transport = newTransport(stallTimeout)
+	}
+	return patientTransport{l.Transport, l.Patience}
+}
+
 // newTransport returns a transport whose connections fail when no byte is sent or
 // received for a time. It waits for a slow server, but not for one that stalls.
-func newTransport(stall time.Duration, patience outbound.Patience) http.RoundTripper {
+func newTransport(stall time.Duration) http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	return patientTransport{&http.Transport{
+	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := dialer.DialContext(ctx, network, address)
@@ -50,7 +58,7 @@ func newTransport(stall time.Duration, patience outbound.Patience) http.RoundTri
 		MaxIdleConnsPerHost: 16, IdleConnTimeout: stall, TLSHandshakeTimeout: 10 * time.Second,
 		ExpectContinueTimeout: 10 * time.Second, ResponseHeaderTimeout: stall,
 		DisableCompression: true, // an object with Content-Encoding stays encoded
-	}, patience}
+	}
 }
 
 // stallConn is a connection that fails when it stalls.

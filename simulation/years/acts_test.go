@@ -225,7 +225,7 @@ func (w *world) storms(g *rand.Rand) {
 	force := g.Float64()
 	for _, name := range w.faultNames() {
 		if g.IntN(3) == 0 {
-			s.rates[name] = max(faults[name], strangeFaults[name]) * g.Float64() * force * 2
+			s.rates[name] = max(faults[name], strangeFaults[name], bucketFaults[name]) * g.Float64() * force * 2
 		}
 	}
 	w.journal.note("a storm until %s: %v", stamp(s.end), s.rates)

@@ -97,7 +97,7 @@ func (w *world) prove(*rand.Rand) {
 		return
 	}
 	_, err := command[backup.Proof](context.Background(), h, "prove", struct{}{}, nil)
-	if h.dead.Load() {
+	if h.dead.Load() || w.isExcused(err) {
 		return
 	}
 	w.must(err, "prove the backup")

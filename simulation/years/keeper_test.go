@@ -187,7 +187,7 @@ func (w *world) forget(g *rand.Rand) {
 	if isMissing(err) {
 		return
 	}
-	if h.dead.Load() { // killed meanwhile: the next start finishes it, where it was begun
+	if h.dead.Load() || w.isExcused(err) { // it is finished later, where it was begun
 		w.journal.note("%d is perhaps forgotten", m.id)
 		w.forgetting[m.id] = time.Now()
 		return
@@ -206,7 +206,7 @@ func (w *world) backUp(*rand.Rand) {
 	}
 	memory, at := w.oracle.remember(), time.Now()
 	r, err := command[backup.Result](context.Background(), h, "backup", control.BackupRequest{Destination: w.backupDir(), Keep: 4}, nil)
-	if !h.dead.Load() {
+	if !h.dead.Load() && !w.isExcused(err) {
 		w.must(err, "back up")
 		w.journal.note("backup %s", r.Generation)
 		w.backups = append(w.backups, backupDone{w.backupDir(), r.Generation, filepath.Join(w.backupDir(), r.Generation), at, memory})
@@ -226,7 +226,15 @@ func (w *world) restore(g *rand.Rand) {
 	old := w.house.dir
 	w.house.close()
 	dir := w.newDir()
-	_, err := backup.Restore(context.Background(), backup.RestoreOptions{From: b.dir, Generation: b.name, Dir: dir, OldData: []string{old}, Now: w.now, Logger: w.logger})
+	restore := func() error {
+		_, err := backup.Restore(context.Background(), backup.RestoreOptions{From: b.dir, Generation: b.name, Dir: dir, OldData: []string{old},
+			MediaURL: w.mediaURL(), MediaLine: w.line(nil), Now: w.now, Logger: w.logger})
+		return err
+	}
+	err := restore()
+	for ; w.isExcused(err); err = restore() { // the person tries again
+		time.Sleep(time.Hour)
+	}
 	w.must(err, "restore")
 	w.journal.note("backup %s of %s is restored", b.name, stamp(b.at))
 	_ = os.RemoveAll(old)
@@ -252,11 +260,11 @@ func (w *world) repair(*rand.Rand) {
 	_, err := command[archive.Verified](context.Background(), h, "verify", control.VerifyRequest{Repair: true}, func(event json.RawMessage) {
 		var e control.Maintenance
 		w.must(json.Unmarshal(event, &e), "read an event of verify")
-		if d := e.Damage; d != nil && d.What != errNoIndex.Error() && !h.dead.Load() { // killed meanwhile, it repairs nothing
+		if d := e.Damage; d != nil && d.What != errNoIndex.Error() && !h.dead.Load() && !w.isLeftover(*d) { // killed meanwhile, it repairs nothing
 			w.report("verify --repair finds %s", d)
 		}
 	})
-	if !h.dead.Load() {
+	if !h.dead.Load() && !w.isExcused(err) {
 		w.must(err, "verify --repair")
 	}
 }

@@ -60,6 +60,7 @@ func acts() []act {
 		{"rules", 6, true, (*world).changeRules},
 		{"prove", 3, true, (*world).prove},
 		{"upgrade", 3, true, (*world).upgrade},
+		{"lose bucket", 4, true, (*world).loseBucket},
 	}
 }
 
@@ -82,6 +83,8 @@ func countActs(seed uint64) int {
 		return 33
 	case seed < firstUpgraded:
 		return 37
+	case seed < firstBucketed:
+		return 38
 	}
 	return len(acts())
 }
@@ -190,6 +193,7 @@ func (w *world) calm() {
 	w.storm, w.shared = storm{}, time.Now()
 	w.mu.Unlock()
 	w.skew.Store(0)
+	w.bucket.calm()
 	w.must(w.upstream.service.SetLimits(context.Background(), w.usualLimits()), "set the limits")
 	w.later(2*time.Hour, "limits are usual", w.limitsAreUsual)
 	if w.house == nil {

@@ -26,7 +26,11 @@ func (w *world) checkForgotten(ids ...int64) {
 		}
 		words = append(words, token(id))
 	}
-	found := residue.FindAny(w.t, words, w.house.dir)
+	dirs := []string{w.house.dir}
+	if !w.bucket.isTroubled() {
+		dirs = append(dirs, w.bucket.dir)
+	}
+	found := residue.FindAny(w.t, words, dirs...)
 	for _, b := range w.backups { // those made afterwards
 		later := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return !b.at.After(w.forgotAt[id]) })
 		words = words[:0]

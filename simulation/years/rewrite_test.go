@@ -20,6 +20,9 @@ func (c wire) rewrite(k call, body []byte) (out []byte, shown func()) {
 	if json.Unmarshal(body, &o) != nil {
 		return body, func() {}
 	}
+	if strings.Contains(k.path, "/download") {
+		w.learnDownload(recordingOf(k.path), body)
+	}
 	var seen []object
 	switch {
 	case k.path == tokenPath && k.hit("odd life"):

@@ -133,6 +133,9 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, brokenHeaders[strange.IntN(len(brokenHeaders))]
 	}
 	w.answered(who, r, path, resp.StatusCode)
+	if strings.HasPrefix(path, "/media/") {
+		w.mark(resp, path)
+	}
 	return c.spoil(call{who: who, credential: credential, path: path, r: r, g: g, strange: strange, hit: hit, sent: sent}, resp)
 }
 
@@ -239,6 +242,9 @@ func (w *world) faultNames() []string {
 	names := slices.Sorted(maps.Keys(faults))
 	if w.seed >= firstWide {
 		names = append(names, slices.Sorted(maps.Keys(strangeFaults))...)
+	}
+	if w.hasBucket() {
+		names = append(names, slices.Sorted(maps.Keys(bucketFaults))...)
 	}
 	return names
 }

@@ -56,6 +56,7 @@ type world struct {
 	oracle   *oracle
 	upstream *upstream
 	app      *app
+	bucket   *objects // of recordings, where there is one
 	logger   zerolog.Logger
 	logs     *logWriter
 
@@ -138,6 +139,8 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 		}
 		_ = os.RemoveAll(dir)
 	}()
+	t.Setenv("AWS_ACCESS_KEY_ID", "simulated")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "a secret of the bucket, simulated")
 	stop := watchTime(t, seed)
 	defer stop()
 	t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -189,6 +192,7 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 		owners: map[string]string{}, keyIDs: map[string]string{}, nextID: 100}
 	w.oracle = newOracle(w)
 	w.logger, w.logs = newLogger(w)
+	w.bucket = newObjects(filepath.Join(dir, "bucket"))
 	w.org = drawOrg(seed)
 	w.traits = drawTraits(seed, w.org.people)
 	var err error
