@@ -189,7 +189,8 @@ func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // only the rest finds the file now
+	ctx, end := pause.Grace(ctx) // only the rest, or the next start, finds the file now
+	defer end()
 	if blob.SHA256 != row.SHA256 || blob.Size != row.Size {
 		return errors.Join(fmt.Errorf("%w: it changed between the line and the disk", errContent),
 			l.dropBlob(ctx, blob), l.discardPartial(ctx, t, path))

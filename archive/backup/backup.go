@@ -17,6 +17,7 @@ import (
 	"minutebook/archive/generation"
 	"minutebook/archive/media"
 	"minutebook/internal/bucket"
+	"minutebook/internal/pause"
 	"minutebook/internal/sqlite"
 )
 
@@ -94,7 +95,9 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 	}
 	defer func() {
 		if err != nil { // a meeting in the copy may be forgotten before the next backup clears the copy away
-			err = errors.Join(err, b.clearAway(context.WithoutCancel(ctx), err))
+			ctx, end := pause.Grace(ctx)
+			defer end()
+			err = errors.Join(err, b.clearAway(ctx, err))
 		}
 		err = errors.Join(err, b.dir.unlock())
 	}()
@@ -189,7 +192,9 @@ func (b *run) makeGeneration(ctx context.Context) (generation.Manifest, error) {
 		}
 		if !bucket.IsUnavailable(err) {
 			g := generation.Generation{Place: b.dir.place, Name: b.name, Number: number}
-			err = errors.Join(err, b.dir.remove(context.WithoutCancel(ctx), g))
+			grace, end := pause.Grace(ctx)
+			err = errors.Join(err, b.dir.remove(grace, g))
+			end()
 		}
 		if err != nil {
 			return m, err

@@ -19,6 +19,7 @@ import (
 	"minutebook/archive/generation"
 	"minutebook/internal/bucket"
 	"minutebook/internal/durable"
+	"minutebook/internal/pause"
 	"minutebook/internal/seal"
 )
 
@@ -79,7 +80,9 @@ func runTables(ctx context.Context, a *archive.Archive, o Options) (_ Result, er
 		return x.removeOthers(ctx)
 	})
 	if !bucket.IsUnavailable(err) { // the files written are recorded even when the run was interrupted
-		err = errors.Join(err, x.writeList(context.WithoutCancel(ctx)))
+		ctx, end := pause.Grace(ctx)
+		defer end()
+		err = errors.Join(err, x.writeList(ctx))
 	}
 	return x.result, err
 }

@@ -13,6 +13,7 @@ import (
 	"minutebook/archive/media"
 	"minutebook/internal/bucket"
 	"minutebook/internal/diskspace"
+	"minutebook/internal/pause"
 	"minutebook/internal/seal"
 )
 
@@ -64,7 +65,9 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if media.IsUnavailable(err) || errors.Is(err, archive.ErrNoBlob) { // a repair or a retention rule took it meanwhile
 		return false, unstored{Wrong{File: path, Err: err}}
 	} else if err != nil {
-		return false, errors.Join(err, im.archive.DropExpected(context.WithoutCancel(ctx), id, blob.SHA256))
+		ctx, end := pause.Grace(ctx)
+		defer end()
+		return false, errors.Join(err, im.archive.DropExpected(ctx, id, blob.SHA256))
 	}
 	return true, nil
 }

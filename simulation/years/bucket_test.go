@@ -11,11 +11,14 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"minutebook/archive"
 	"minutebook/internal/bucket"
 	"minutebook/internal/loopback"
+	"minutebook/internal/testrun"
 )
 
 // firstBucketed is the first seed some of whose recordings are in a bucket, and all of whose
@@ -214,4 +217,47 @@ func (w *world) checkRecording(m *meeting, list []archive.Attached) {
 			w.fail("the recording of %d is %.20q, %d bytes", m.id, content, len(content))
 		}
 	}
+}
+
+// TestAStopDoesNotWaitForTheBucket stops the program while it attaches a recording, which the
+// bucket has, and the bucket answers nothing any more.
+func TestAStopDoesNotWaitForTheBucket(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	dir := t.TempDir()
+	setBucketKeys(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 10007, dir, options{days: 75})
+		defer w.end()
+		for _, p := range w.org.people {
+			w.newKeyOnce(p)
+		}
+		w.putAll()
+		w.bucket.onceStored, w.config.downloads = "bucket stalls", true
+		h := w.start(w.dataDir)
+		w.mend()
+		for end := time.Now().Add(24 * time.Hour); !w.bucket.isAway("bucket stalls"); time.Sleep(time.Second) {
+			if time.Now().After(end) {
+				t.Fatal("no recording is stored")
+			}
+		}
+		h.close()
+		if w.finding != "" {
+			t.Error(w.finding)
+		}
+		w.bucket.calm()
+		h = w.start(w.dataDir)
+		time.Sleep(24 * time.Hour)
+		for _, m := range w.org.meetings {
+			list, err := h.archive.MediaOf(t.Context(), m.id)
+			if err == nil {
+				w.checkRecording(m, list)
+			}
+		}
+	})
+}
+
+// setBucketKeys sets the credentials of the bucket.
+func setBucketKeys(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "simulated")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "a secret of the bucket, simulated")
 }

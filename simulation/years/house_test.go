@@ -151,10 +151,10 @@ func (h *house) runForgetting(ctx context.Context) {
 // runRetention deletes old recordings, as the daemon does.
 func (h *house) runRetention(ctx context.Context) {
 	for {
-		rules := h.w.rules()
+		rules, configured := h.w.rules(), h.w.config.keeps
 		_, err := h.archive.ShowRetention(ctx, rules)
-		if err == nil && rules != nil {
-			h.w.oracle.rule()
+		if err == nil {
+			h.w.oracle.rule(configured)
 		}
 		if err == nil {
 			_, err = command[control.RetentionResult](ctx, h, "retention", control.RetentionRequest{}, h.noteExpired)
@@ -292,9 +292,13 @@ func (h *house) reload() {
 // close stops the program in order.
 func (h *house) close() {
 	h.unlock()
+	began := time.Now()
 	h.stop()
 	<-h.ended
 	h.work.Wait()
+	if took := time.Since(began); took > 15*time.Second && h.w.seed >= firstBucketed {
+		h.w.report("the stop took %s", took)
+	}
 	if err := h.archive.Close(); err != nil && !h.dead.Load() && !h.isSick() {
 		h.w.report("close: %v", err)
 	}

@@ -84,12 +84,12 @@ func (w *world) sickDisk(g *rand.Rand) {
 		return
 	}
 	w.oracle.settle(time.Now(), true)
-	d := time.Duration(10+g.IntN(3*3600)) * time.Second
+	d, began := time.Duration(10+g.IntN(3*3600))*time.Second, time.Now() // an event may keep the driver longer
 	w.journal.note("the disk fails for %s", d)
 	h.sick.Store(1)
 	w.later(d, "heal", func() {
 		w.journal.note("the disk is well again")
-		w.oracle.settle(time.Now().Add(-d), true)
+		w.oracle.settle(began, true)
 		w.oracle.mayExpire()
 		h.sick.Store(0)
 	})

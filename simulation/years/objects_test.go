@@ -34,11 +34,12 @@ type objects struct {
 	dir   string
 	mu    sync.Mutex // guards the fields below
 	kinds map[string]string
-	// away is how the server fails until a time.
-	away  string
-	until time.Time
-	hit   time.Time // the last time that a fault hit a call
-	owner map[string]int64
+	// away is how the server fails until a time, and onceStored how it does for an hour after it
+	// has stored a recording; "" for not at all.
+	away, onceStored string
+	until            time.Time
+	hit              time.Time // the last time that a fault hit a call
+	owner            map[string]int64
 }
 
 func newObjects(dir string) *objects {
@@ -74,6 +75,9 @@ func (o *objects) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			panic(err)
 		}
 		o.kinds[key] = r.Header.Get("Content-Type")
+		if o.onceStored != "" && filepath.Base(key) != "archive-id" {
+			o.away, o.onceStored, o.until = o.onceStored, "", time.Now().Add(time.Hour)
+		}
 		rw.Header().Set("ETag", etag(content))
 	case r.Method == http.MethodDelete:
 		_ = os.Remove(path)

@@ -36,6 +36,7 @@ type oracle struct {
 	moved    map[string]bool // addresses whose account was configured otherwise
 	teams    map[int64]teamsShown
 	before   keeping              // the rules that were in force before the configured ones
+	known    keeping              // the rules that the archive was last given
 	ruled    time.Time            // when the archive was first given rules: changes of teams before have no notice of their own
 	notes    map[int]personalNote // by their numbers
 	noted    int                  // the newest number
@@ -209,6 +210,7 @@ func (o *oracle) goBack(m memory) {
 	o.must, o.acked, o.attached, o.pending = maps.Clone(m.must), maps.Clone(m.acked), maps.Clone(m.attached), nil
 	o.imported, o.notes = maps.Clone(m.imported), maps.Clone(m.notes)
 	o.teams, o.before, o.ruled = maps.Clone(m.teams), keeping{}, m.ruled
+	o.known = keeping{}
 	o.w.app.keepTokens(m.tokens)
 	for id := range o.forgot {
 		prefix := strconv.FormatInt(id, 10) + "/"

@@ -48,6 +48,9 @@ func (w *world) setRules(k keeping) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	former := w.config.keeps
+	if former != o.known { // the archive never took those: they were in nobody's force
+		former = o.known
+	}
 	if time.Since(former.since) >= noticeOfRules {
 		o.before = former
 	}
@@ -149,10 +152,11 @@ func (o *oracle) deletes(k keeping, m *meeting) bool {
 }
 
 // rule notes that the archive has been given rules.
-func (o *oracle) rule() {
+func (o *oracle) rule(k keeping) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ruled.IsZero() {
+	o.known = k
+	if o.ruled.IsZero() && k.media > 0 {
 		o.ruled = time.Now()
 	}
 }

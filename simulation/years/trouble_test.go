@@ -80,7 +80,7 @@ func (w *world) lockDatabase(g *rand.Rand) {
 		}
 		return
 	}
-	d := time.Duration(10+g.IntN(3*3600)) * time.Second
+	d, began := time.Duration(10+g.IntN(3*3600))*time.Second, time.Now()
 	w.journal.note("somebody locks %s for %s", filepath.Base(db.Path), d)
 	w.oracle.settle(time.Now(), true)
 	// The program would wait for ten seconds that are not virtual.
@@ -97,7 +97,7 @@ func (w *world) lockDatabase(g *rand.Rand) {
 		w.journal.note("the database is not locked any more")
 		_, err := db.W.ExecContext(ctx, "PRAGMA busy_timeout=10000")
 		w.must(err, "wait for locks again")
-		w.oracle.settle(time.Now().Add(-d), true)
+		w.oracle.settle(began, true)
 		w.oracle.mayExpire()
 	})
 }

@@ -139,8 +139,7 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 		}
 		_ = os.RemoveAll(dir)
 	}()
-	t.Setenv("AWS_ACCESS_KEY_ID", "simulated")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "a secret of the bucket, simulated")
+	setBucketKeys(t)
 	stop := watchTime(t, seed)
 	defer stop()
 	t.Run(fmt.Sprint(seed), func(t *testing.T) {
