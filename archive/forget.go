@@ -132,22 +132,28 @@ func (a *Archive) readUnfinished(ctx context.Context) ([]int64, error) {
 
 // finishForgetting does everything after the tombstones, for all meetings together. All of
 // it can be repeated; while only logs are left, it tries no more than these, and does not
-// wait for them again. A meeting that fails does not keep the others from being finished.
+// wait for them again. Neither a meeting that fails nor a bucket that is away keeps the rest
+// from being erased.
 func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Forgotten, err error) {
 	if err := a.forgetting.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	defer a.forgetting.Release(1)
 	wait := false
-	var logs []string // of the databases that are left
+	var logs []string   // of the databases that are left
+	var partial []int64 // meetings that failed, and whose rows no database was cleared of yet
 	for _, id := range ids {
 		a.mu.Lock()
 		f, erased := a.erased[id]
+		cleared := a.cleared[id]
 		a.mu.Unlock()
 		if !erased {
 			var failed error
 			if f, failed = a.eraseEverywhere(ctx, id); failed != nil {
 				err = errors.Join(err, fmt.Errorf("meeting %d: %w", id, failed))
+				if !cleared {
+					partial, wait = append(partial, id), true
+				}
 				continue
 			}
 			wait = true
@@ -155,7 +161,7 @@ func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Fo
 		logs = append(logs, f.Logs...)
 		done = append(done, f)
 	}
-	if len(done) == 0 {
+	if len(done)+len(partial) == 0 {
 		return nil, err
 	}
 	databases := a.Databases()
@@ -165,6 +171,14 @@ func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Fo
 	copies, logs, failed := eraseInDatabases(ctx, databases, wait)
 	if failed != nil {
 		return nil, errors.Join(err, failed)
+	}
+	a.mu.Lock()
+	for _, id := range partial {
+		a.cleared[id] = len(logs) == 0
+	}
+	a.mu.Unlock()
+	if len(done) == 0 {
+		return nil, err
 	}
 	for i := range done {
 		f := &done[i]
@@ -180,6 +194,7 @@ func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Fo
 			err = errors.Join(err, failed)
 		}
 		a.mu.Lock()
+		delete(a.cleared, f.RecordingID)
 		if delete(a.erased, f.RecordingID); len(logs) > 0 {
 			a.erased[f.RecordingID] = f
 		}
@@ -216,23 +231,18 @@ func eraseInDatabases(ctx context.Context, databases []*sqlite.DB, wait bool) (c
 }
 
 // eraseEverywhere erases a meeting outside of archive.db: recordings, deliveries, the
-// data of other rooms, and files.
-func (a *Archive) eraseEverywhere(ctx context.Context, id int64) (Forgotten, error) {
-	f := Forgotten{RecordingID: id}
-	var err error
-	if f.Recordings, err = a.dropBlobs(ctx, id); err != nil {
-		return f, err
+// data of other rooms, and files. Each step is tried, whatever becomes of the others.
+func (a *Archive) eraseEverywhere(ctx context.Context, id int64) (f Forgotten, err error) {
+	f.RecordingID = id
+	note := func(failed error) {
+		if !media.IsUnavailable(err) || !media.IsUnavailable(failed) { // it is said once
+			err = errors.Join(err, failed)
+		}
 	}
-	if f.Recordings > 0 && media.KeepsVersions(ctx, a.media) {
-		f.Versions = append(f.Versions, "the bucket of recordings")
-	}
-	if f.Unreadable, err = a.dropDamaged(ctx, id); err != nil {
-		return f, err
-	}
-	unreadable, err := a.inbox.ForgetRecording(ctx, id)
-	if err != nil {
-		return f, err
-	}
+	unreadable, failed := a.inbox.ForgetRecording(ctx, id)
+	note(failed)
+	f.Unreadable, failed = a.dropDamaged(ctx, id)
+	note(failed)
 	for _, delivery := range unreadable {
 		f.Unreadable = append(f.Unreadable, fmt.Sprintf("delivery %d of the inbox", delivery))
 	}
@@ -240,14 +250,20 @@ func (a *Archive) eraseEverywhere(ctx context.Context, id int64) (Forgotten, err
 	erasers := a.erasers
 	a.mu.Unlock()
 	for _, e := range erasers {
-		if err := e.fn(ctx, id); err != nil {
-			return f, fmt.Errorf("%s still holds something of it: %w", e.name, err)
+		if failed := e.fn(ctx, id); failed != nil {
+			note(fmt.Errorf("%s still holds something of it: %w", e.name, failed))
 		}
 	}
-	if err := a.endCopying(ctx); err != nil {
-		return f, err
+	note(a.endCopying(ctx))
+	note(a.dropPartial(id)) // the rooms have ended their fetches
+	if !media.IsUnavailable(err) {
+		f.Recordings, failed = a.dropBlobs(ctx, id)
+		note(failed)
 	}
-	return f, a.dropPartial(id) // the rooms have ended their fetches
+	if f.Recordings > 0 && media.KeepsVersions(ctx, a.media) {
+		f.Versions = append(f.Versions, "the bucket of recordings")
+	}
+	return f, err
 }
 
 // meetingTables are the tables with rows of one meeting by recording_id, in the order

@@ -70,10 +70,11 @@ type Archive struct {
 	counts      *sqlite.Memo[Counts]        // of all meetings
 	holds       *sqlite.Memo[RetentionHold] // with the counts only
 
-	mu      sync.Mutex // guards side, erasers, erased, copying and closed
+	mu      sync.Mutex // guards side, erasers, erased, cleared, copying and closed
 	side    []*sqlite.DB
 	erasers []eraser
 	erased  map[int64]Forgotten // meetings of which only logs that are read still hold something
+	cleared map[int64]bool      // meetings that are not erased everywhere, and of which no database holds anything
 	copying map[*copying]bool   // works that UntilForget has begun
 	closed  bool
 
@@ -107,7 +108,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err := prepareDir(dir, path, o.Create); err != nil {
 		return nil, err
 	}
-	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1, erased: map[int64]Forgotten{}, copying: map[*copying]bool{},
+	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1, erased: map[int64]Forgotten{}, cleared: map[int64]bool{}, copying: map[*copying]bool{},
 		backups: semaphore.NewWeighted(1), forgetting: semaphore.NewWeighted(copyingWeight), blobs: semaphore.NewWeighted(1)}
 	if a.running = o.Running; a.running == nil {
 		opened := a.now()

@@ -1,0 +1,83 @@
+package archive_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/archive/inbox"
+	"minutebook/internal/residue"
+	"minutebook/internal/s3test"
+	"minutebook/internal/testrun"
+)
+
+// TestForgetDoesNotWaitForTheBucket forgets a meeting while the bucket of the recordings is
+// away. Its words go at once, its recording when the bucket is back.
+func TestForgetDoesNotWaitForTheBucket(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	var away atomic.Bool
+	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if away.Load() {
+				s3test.Refuse(w, http.StatusForbidden, "AccessDenied")
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	dir := archivetest.Dir(t)
+	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop(), MediaURL: server.URL("recordings", "p")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	const word = "Xylophonist"
+	body := []byte(`{"recording_id":7,"title":"` + word + `","created_at":"2026-03-01T10:00:00Z","transcript":[{"speaker":{"display_name":"Ann"},"text":"` +
+		strings.Repeat(word+" ", 2000) + `","timestamp":"00:00:01"}]}`)
+	observed, err := archive.FromMeeting("ann", archive.SourceList, time.Now(), body)
+	if err == nil {
+		_, err = a.Apply(t.Context(), []archive.Observation{observed})
+	}
+	if err == nil {
+		_, err = a.Inbox().Put(t.Context(), inbox.Delivery{Account: "ann", WebhookID: "msg", Kind: "webhook", ReceivedAt: time.Now(), RecordingID: 7, Body: body})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := a.Media().Put(t.Context(), strings.NewReader("a recording"))
+	if err == nil {
+		err = a.AttachMedia(t.Context(), 7, archive.MediaVideo, blob)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	erased := 0
+	a.OnForget("a room", func(context.Context, int64) error { erased++; return nil })
+	away.Store(true)
+	_, err = a.Forget(t.Context(), 7, "asked for")
+	if err == nil || strings.Count(err.Error(), "give the user of the credentials the right") != 1 || strings.Contains(err.Error(), "\n") {
+		t.Errorf("with a bucket that is away: %v", err)
+	}
+	if found := residue.Find(t, word, dir); len(found) > 0 || erased == 0 {
+		t.Errorf("while the bucket is away, the words are in %v, and a room was called %d times", found, erased)
+	}
+	for range 2 {
+		if a.FinishForgetting(t.Context()) == nil {
+			t.Error("finished without the bucket")
+		}
+	}
+	away.Store(false)
+	if err := a.FinishForgetting(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if unfinished, _, err := a.Forgetting(t.Context()); unfinished != 0 || err != nil || len(server.Objects(t, "p/")) > 0 {
+		t.Errorf("%d unfinished, %v, in the bucket %v", unfinished, err, server.Objects(t, "p/"))
+	}
+}
