@@ -54,8 +54,17 @@ type contentError struct{ error }
 // Unwrap returns the error of reading.
 func (e contentError) Unwrap() error { return e.error }
 
+// lateError is a server's silence, in words of ours: those of the client are its address.
+type lateError struct{ error }
+
+// Error says that nothing came in time.
+func (lateError) Error() string { return "it does not answer in time" }
+
+// Unwrap returns the client's error.
+func (e lateError) Unwrap() error { return e.error }
+
 // brokenOff is the reason of an answer that did not come whole.
-const brokenOff = "the connection ends before its answer"
+const brokenOff = "the connection ends before its answer: %w"
 
 // explain makes an [UnavailableError] of the server's error, or of none. Refused
 // credentials are read again at the next call, in case their file has changed.
@@ -66,25 +75,27 @@ func (b *Bucket) explain(err error) error {
 	}
 	unavailable := &UnavailableError{Store: b.String(), Err: outbound.ExplainTLS(err)}
 	var (
-		dialed *net.OpError
-		broken *url.Error
-		reason = "" // why there is no answer
+		dialed  *net.OpError
+		broken  *url.Error
+		drip    *outbound.DripError
+		missing error // why there is no answer, or not all of one
 	)
 	switch {
 	case errors.As(err, &dialed) && dialed.Op == "dial":
-		reason, err = "it cannot be reached", dialed
+		missing = fmt.Errorf("it cannot be reached: %w", dialed)
+	case errors.As(err, &drip):
+		missing = fmt.Errorf("%w: %w", lateError{}, drip)
 	case IsLate(err):
-		reason = "it does not answer in time"
+		missing = lateError{err}
 	case errors.As(err, &dialed):
-		reason, err = brokenOff, dialed
+		missing = fmt.Errorf(brokenOff, dialed)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		reason = brokenOff
+		missing = fmt.Errorf(brokenOff, err)
 	case errors.As(err, &broken) && outbound.ExplainTLS(err) == err: // in words of the client's, with the whole address
-		reason, err = brokenOff, io.ErrUnexpectedEOF
+		missing = fmt.Errorf(brokenOff, io.ErrUnexpectedEOF)
 	}
-	if reason != "" {
-		unavailable.Err = fmt.Errorf("%s: %w", reason, err)
-		unavailable.Hint = "see whether the server works, and whether this machine reaches it"
+	if missing != nil {
+		unavailable.Err, unavailable.Hint = missing, "see whether the server works, and whether this machine reaches it"
 	}
 	answer := minio.ToErrorResponse(err)
 	if answer.StatusCode == http.StatusServiceUnavailable {
