@@ -130,77 +130,116 @@ func (a *Archive) readUnfinished(ctx context.Context) ([]int64, error) {
 	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM tombstones WHERE done_at IS NULL ORDER BY 1`)
 }
 
+// erasure is the state of the erasing of a meeting.
+type erasure struct {
+	Forgotten
+	cleared bool     // the databases were cleared by an earlier try, which failed otherwise
+	onlyLog bool     // nothing but logs is left
+	aside   []string // recordings that were put aside, and are deleted
+	err     error    // why it is not finished
+}
+
+// note adds a reason why the erasing is not finished; of the bucket it is said once.
+func (e *erasure) note(err error) {
+	if !media.IsUnavailable(e.err) || !media.IsUnavailable(err) {
+		e.err = errors.Join(e.err, err)
+	}
+}
+
 // finishForgetting does everything after the tombstones, for all meetings together. All of
 // it can be repeated; while only logs are left, it tries no more than these, and does not
 // wait for them again. Neither a meeting that fails nor a bucket that is away keeps the rest
-// from being erased.
+// from being erased: words go first, then the recordings, and the backups are looked at last.
 func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Forgotten, err error) {
-	if err := a.forgetting.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	defer a.forgetting.Release(1)
-	wait := false
-	var logs []string   // of the databases that are left
-	var partial []int64 // meetings that failed, and whose rows no database was cleared of yet
+	var all, first, again []*erasure
+	a.mu.Lock()
 	for _, id := range ids {
-		a.mu.Lock()
-		f, erased := a.erased[id]
-		cleared := a.cleared[id]
-		a.mu.Unlock()
-		if !erased {
-			var failed error
-			if f, failed = a.eraseEverywhere(ctx, id); failed != nil {
-				err = errors.Join(err, fmt.Errorf("meeting %d: %w", id, failed))
-				if !cleared {
-					partial, wait = append(partial, id), true
-				}
-				continue
-			}
-			wait = true
+		f, onlyLog := a.erased[id]
+		f.RecordingID = id
+		e := &erasure{Forgotten: f, onlyLog: onlyLog, cleared: a.cleared[id]}
+		if all = append(all, e); !e.cleared {
+			first = append(first, e)
 		}
-		logs = append(logs, f.Logs...)
-		done = append(done, f)
 	}
-	if len(done)+len(partial) == 0 {
-		return nil, err
+	a.mu.Unlock()
+	failed := a.eraseWords(ctx, first)
+	err = a.eraseRecordings(ctx, all)
+	for _, e := range all {
+		if e.cleared && e.err == nil {
+			again = append(again, e)
+		}
 	}
-	databases := a.Databases()
-	if !wait {
-		databases = slices.DeleteFunc(databases, func(db *sqlite.DB) bool { return !slices.Contains(logs, filepath.Base(db.Path)) })
+	if failed = errors.Join(failed, a.eraseWords(ctx, again)); ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	copies, logs, failed := eraseInDatabases(ctx, databases, wait)
 	if failed != nil {
 		return nil, errors.Join(err, failed)
 	}
-	a.mu.Lock()
-	for _, id := range partial {
-		a.cleared[id] = len(logs) == 0
-	}
-	a.mu.Unlock()
-	if len(done) == 0 {
-		return nil, err
-	}
-	for i := range done {
-		f := &done[i]
-		f.Copies, f.Logs = append(f.Copies, copies...), logs
-		if f.Backups, failed = a.backupsWith(ctx, f.RecordingID); failed != nil {
-			return nil, errors.Join(err, failed)
+	for _, e := range all {
+		if e.err == nil {
+			e.Backups, e.err = a.backupsWith(ctx, e.RecordingID)
+		}
+		switch {
+		case e.err == nil:
+			done = append(done, e.Forgotten)
+		case !errors.Is(e.err, errWaits):
+			err = errors.Join(fmt.Errorf("meeting %d: %w", e.RecordingID, e.err), err)
 		}
 	}
-	a.noteForgotten(ctx)
+	if len(done) > 0 {
+		a.noteForgotten(ctx)
+	}
 	for _, f := range done {
-		if len(logs) == 0 {
+		if len(f.Logs) == 0 {
 			_, failed := a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ? WHERE recording_id = ?`, a.now().UnixMilli(), f.RecordingID)
 			err = errors.Join(err, failed)
 		}
 		a.mu.Lock()
 		delete(a.cleared, f.RecordingID)
-		if delete(a.erased, f.RecordingID); len(logs) > 0 {
+		if delete(a.erased, f.RecordingID); len(f.Logs) > 0 {
 			a.erased[f.RecordingID] = f
 		}
 		a.mu.Unlock()
 	}
 	return done, err
+}
+
+// eraseWords erases meetings everywhere but in archive.db, where they are erased already, and
+// but for their recordings, and then clears the databases. It asks no server. Meanwhile no
+// copying begins.
+func (a *Archive) eraseWords(ctx context.Context, meetings []*erasure) error {
+	if len(meetings) == 0 {
+		return nil
+	}
+	if err := a.forgetting.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer a.forgetting.Release(1)
+	wait := false
+	var logs []string // of the databases that are left
+	for _, e := range meetings {
+		if e.onlyLog {
+			logs = append(logs, e.Logs...)
+			continue
+		}
+		a.eraseEverywhere(ctx, e)
+		wait = wait || !e.cleared || e.err == nil
+	}
+	databases := a.Databases()
+	if !wait { // of those whose other steps fail again, the databases are cleared already
+		databases = slices.DeleteFunc(databases, func(db *sqlite.DB) bool { return !slices.Contains(logs, filepath.Base(db.Path)) })
+	}
+	copies, logs, err := eraseInDatabases(ctx, databases, wait)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, e := range meetings {
+		e.Copies, e.Logs = append(e.Copies, copies...), logs
+		a.cleared[e.RecordingID] = !e.onlyLog && len(logs) == 0
+	}
+	return nil
 }
 
 // eraseInDatabases overwrites deleted rows wherever the databases have them, and returns the
@@ -230,40 +269,26 @@ func eraseInDatabases(ctx context.Context, databases []*sqlite.DB, wait bool) (c
 	return copies, logs, nil
 }
 
-// eraseEverywhere erases a meeting outside of archive.db: recordings, deliveries, the
-// data of other rooms, and files. Each step is tried, whatever becomes of the others.
-func (a *Archive) eraseEverywhere(ctx context.Context, id int64) (f Forgotten, err error) {
-	f.RecordingID = id
-	note := func(failed error) {
-		if !media.IsUnavailable(err) || !media.IsUnavailable(failed) { // it is said once
-			err = errors.Join(err, failed)
-		}
-	}
-	unreadable, failed := a.inbox.ForgetRecording(ctx, id)
-	note(failed)
-	f.Unreadable, failed = a.dropDamaged(ctx, id)
-	note(failed)
+// eraseEverywhere erases the words of a meeting outside of archive.db: deliveries, the data
+// of other rooms, and files. Each step is tried, whatever becomes of the others.
+func (a *Archive) eraseEverywhere(ctx context.Context, e *erasure) {
+	unreadable, err := a.inbox.ForgetRecording(ctx, e.RecordingID)
+	e.note(err)
+	e.Unreadable, e.aside, err = a.dropDamaged(ctx, e.RecordingID)
+	e.note(err)
 	for _, delivery := range unreadable {
-		f.Unreadable = append(f.Unreadable, fmt.Sprintf("delivery %d of the inbox", delivery))
+		e.Unreadable = append(e.Unreadable, fmt.Sprintf("delivery %d of the inbox", delivery))
 	}
 	a.mu.Lock()
 	erasers := a.erasers
 	a.mu.Unlock()
-	for _, e := range erasers {
-		if failed := e.fn(ctx, id); failed != nil {
-			note(fmt.Errorf("%s still holds something of it: %w", e.name, failed))
+	for _, room := range erasers {
+		if err := room.fn(ctx, e.RecordingID); err != nil {
+			e.note(fmt.Errorf("%s still holds something of it: %w", room.name, err))
 		}
 	}
-	note(a.endCopying(ctx))
-	note(a.dropPartial(id)) // the rooms have ended their fetches
-	if !media.IsUnavailable(err) {
-		f.Recordings, failed = a.dropBlobs(ctx, id)
-		note(failed)
-	}
-	if f.Recordings > 0 && media.KeepsVersions(ctx, a.media) {
-		f.Versions = append(f.Versions, "the bucket of recordings")
-	}
-	return f, err
+	e.note(a.endCopying(ctx))
+	e.note(a.dropPartial(e.RecordingID)) // the rooms have ended their fetches
 }
 
 // meetingTables are the tables with rows of one meeting by recording_id, in the order

@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"minutebook/archive/generation"
+	"minutebook/internal/bucket"
+	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
 )
 
@@ -70,6 +73,10 @@ func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generat
 	})
 }
 
+// placeTimeout is how long forgetting a meeting waits for a directory of backups, which may
+// be in a bucket.
+const placeTimeout = 20 * time.Second
+
 // backupsWith returns the generations of backups that contain a forgotten meeting.
 func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
 	const slack = time.Hour               // for the duration of a backup and for clocks that are set
@@ -88,7 +95,9 @@ func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
 		WHERE recording_id = ?2`, slack.Milliseconds(), id, a.now().UnixMilli())
 	var names []string
 	for dir, paths := range noted {
-		names = append(names, generationsWith(ctx, dir, id, paths)...)
+		place, cancel := context.WithTimeout(ctx, placeTimeout)
+		names = append(names, generationsWith(place, dir, id, paths)...)
+		cancel()
 	}
 	slices.Sort(names)
 	return slices.Compact(names), err
@@ -149,12 +158,17 @@ func (a *Archive) noteForgotten(ctx context.Context) {
 		dirs[generation.DirOf(path)] = true
 	}
 	for dir := range dirs {
-		if _, none := generation.List(ctx, dir); none == nil { // not an empty mount point
-			err = errors.Join(err, a.NoteForgotten(ctx, dir))
+		place, cancel := context.WithTimeout(ctx, placeTimeout)
+		switch _, none := generation.List(place, dir); {
+		case none == nil: // not an empty mount point
+			err = errors.Join(err, a.NoteForgotten(place, dir))
+		case bucket.IsUnavailable(none):
+			err = errors.Join(err, none)
 		}
+		cancel()
 	}
-	if err != nil {
-		a.log.Warn().Err(err).Msg("a directory of backups does not know what was forgotten; the next backup tells it")
+	if err != nil && ctx.Err() == nil {
+		a.log.Warn().Str("error", phrase.Error(err)).Msg("a directory of backups does not know what was forgotten; the next backup tells it")
 	}
 }
 
@@ -179,4 +193,59 @@ func (a *Archive) NoteForgotten(ctx context.Context, dir string) error {
 		return err
 	}
 	return generation.NoteForgotten(ctx, place, list)
+}
+
+// copying is a work for which copies of databases lie in the data directory. Its context
+// has it by copyingKey.
+type copying struct {
+	end   context.CancelCauseFunc
+	ended chan struct{}
+}
+
+type copyingKey struct{}
+
+// copyingWeight is more than the number of erasures at a time.
+const copyingWeight = 1 << 20
+
+// UntilForget begins a work for which copies of databases, which may have any meeting, lie
+// in the data directory. Forget ends its context with ErrForgottenMeanwhile, and waits until
+// done is called, when they are deleted. The work begins when nothing is being erased. It may
+// finish erasures itself while it has no copies yet.
+func (a *Archive) UntilForget(ctx context.Context) (_ context.Context, done func()) {
+	if a.forgetting.Acquire(ctx, copyingWeight) != nil {
+		return ctx, func() {} // the context has ended, and the work with it
+	}
+	defer a.forgetting.Release(copyingWeight)
+	ctx, end := context.WithCancelCause(ctx)
+	c := &copying{end, make(chan struct{})}
+	ctx = context.WithValue(ctx, copyingKey{}, c)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.copying[c] = true
+	return ctx, func() {
+		end(nil)
+		close(c.ended)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.copying, c)
+	}
+}
+
+// endCopying ends the works that UntilForget has begun, except the one that ctx is of.
+func (a *Archive) endCopying(ctx context.Context) error {
+	a.mu.Lock()
+	works := slices.Collect(maps.Keys(a.copying))
+	a.mu.Unlock()
+	works = slices.DeleteFunc(works, func(c *copying) bool { return c == ctx.Value(copyingKey{}) })
+	for _, c := range works {
+		c.end(ErrForgottenMeanwhile)
+	}
+	for _, c := range works {
+		select {
+		case <-c.ended:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the end of a backup, a proof or a repair, which has a copy of it: %w", ctx.Err())
+		}
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +15,9 @@ import (
 
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
+	"minutebook/internal/bucket"
 	"minutebook/internal/durable"
+	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
 )
 
@@ -57,61 +58,6 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	return a.sweepUnattached(ctx)
 }
 
-// copying is a work for which copies of databases lie in the data directory. Its context
-// has it by copyingKey.
-type copying struct {
-	end   context.CancelCauseFunc
-	ended chan struct{}
-}
-
-type copyingKey struct{}
-
-// copyingWeight is more than the number of erasures at a time.
-const copyingWeight = 1 << 20
-
-// UntilForget begins a work for which copies of databases, which may have any meeting, lie
-// in the data directory. Forget ends its context with ErrForgottenMeanwhile, and waits until
-// done is called, when they are deleted. The work begins when nothing is being erased. It may
-// finish erasures itself while it has no copies yet.
-func (a *Archive) UntilForget(ctx context.Context) (_ context.Context, done func()) {
-	if a.forgetting.Acquire(ctx, copyingWeight) != nil {
-		return ctx, func() {} // the context has ended, and the work with it
-	}
-	defer a.forgetting.Release(copyingWeight)
-	ctx, end := context.WithCancelCause(ctx)
-	c := &copying{end, make(chan struct{})}
-	ctx = context.WithValue(ctx, copyingKey{}, c)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.copying[c] = true
-	return ctx, func() {
-		end(nil)
-		close(c.ended)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		delete(a.copying, c)
-	}
-}
-
-// endCopying ends the works that UntilForget has begun, except the one that ctx is of.
-func (a *Archive) endCopying(ctx context.Context) error {
-	a.mu.Lock()
-	works := slices.Collect(maps.Keys(a.copying))
-	a.mu.Unlock()
-	works = slices.DeleteFunc(works, func(c *copying) bool { return c == ctx.Value(copyingKey{}) })
-	for _, c := range works {
-		c.end(ErrForgottenMeanwhile)
-	}
-	for _, c := range works {
-		select {
-		case <-c.ended:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the end of a backup, a proof or a repair, which has a copy of it: %w", ctx.Err())
-		}
-	}
-	return nil
-}
-
 // sweepTimeout is how long opening an archive waits for its bucket.
 const sweepTimeout = 3 * time.Second
 
@@ -149,16 +95,17 @@ func (a *Archive) forgottenPartials(ctx context.Context) ([]int64, error) {
 
 // dropDamaged deletes the bytes of a meeting that a repair has put aside, except
 // recordings that another meeting had too. It returns the deliveries put aside whose
-// meeting cannot be read, and the recordings put aside whose meeting nobody knows.
-func (a *Archive) dropDamaged(ctx context.Context, id int64) (unreadable []string, err error) {
+// meeting cannot be read, with the recordings put aside whose meeting nobody knows, and the
+// recordings that it deleted.
+func (a *Archive) dropDamaged(ctx context.Context, id int64) (unreadable, recordings []string, err error) {
 	if unreadable, err = a.dropAside(id); err != nil {
-		return nil, fmt.Errorf("find damaged files of the meeting: %w", err)
+		return nil, nil, fmt.Errorf("find damaged files of the meeting: %w", err)
 	}
-	if err := a.dropUnattached(ctx, id, true); err != nil {
-		return nil, err
+	if recordings, err = a.dropAsideOf(ctx, id); err != nil {
+		return nil, nil, err
 	}
 	unknown, err := a.readUnknownAside(ctx)
-	return append(unreadable, unknown...), err
+	return append(unreadable, unknown...), recordings, err
 }
 
 // dropAside is dropDamaged for everything but recordings. The name of a file begins
@@ -226,11 +173,38 @@ func (a *Archive) readUnknownAside(ctx context.Context) (paths []string, err err
 	return paths, nil
 }
 
+// dropAsideOf deletes the files that were put aside for a meeting and are of no other one. It
+// returns the SHA-256 of those that it found.
+func (a *Archive) dropAsideOf(ctx context.Context, id int64) (dropped []string, err error) {
+	unattached, err := a.readUnattached(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for sha, ids := range unattached {
+		if len(ids) > 1 || ids[0] != id {
+			continue
+		}
+		aside := media.QuarantinePath(a.media, a.dir, sha)
+		if _, missing := os.Lstat(aside); missing == nil {
+			dropped = append(dropped, sha)
+		}
+		if err := durable.Remove(aside); err != nil {
+			return nil, err
+		}
+	}
+	return dropped, nil
+}
+
 // dropUnattached deletes the files that were stored or put aside for a meeting, are no
 // recordings of a meeting, and are of no other meeting. Where an import may be storing a file
 // at the moment, the mark of a file that is not there stays, until the import ends or, after a
-// crash, the next start.
-func (a *Archive) dropUnattached(ctx context.Context, id int64, importing bool) error {
+// crash, the next start. wasAside are files that were put aside and are deleted already.
+func (a *Archive) dropUnattached(ctx context.Context, id int64, importing bool, wasAside ...string) error {
+	aside, err := a.dropAsideOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	aside = append(aside, wasAside...)
 	unattached, err := a.readUnattached(ctx)
 	if err != nil {
 		return err
@@ -240,16 +214,11 @@ func (a *Archive) dropUnattached(ctx context.Context, id int64, importing bool) 
 			continue
 		}
 		if len(ids) == 1 {
-			aside := media.QuarantinePath(a.media, a.dir, sha)
-			_, missing := os.Lstat(aside)
-			if err := durable.Remove(aside); err != nil {
-				return err
-			}
 			dropped, err := a.DropBlob(ctx, sha)
 			if err != nil {
 				return err
 			}
-			if importing && missing != nil && !dropped {
+			if importing && !slices.Contains(aside, sha) && !dropped {
 				continue
 			}
 		}
@@ -282,42 +251,48 @@ func (a *Archive) sweepUnattached(ctx context.Context) error {
 	return nil
 }
 
-// dropBlobs deletes the recordings that a tombstone names and no meeting has.
-func (a *Archive) dropBlobs(ctx context.Context, id int64) (int, error) {
-	var list string
-	err := a.db.R.QueryRowContext(ctx, `SELECT blobs FROM tombstones WHERE recording_id = ?`, id).Scan(&list)
-	if err != nil {
-		return 0, err
-	}
-	var blobs []string
-	if err := json.Unmarshal([]byte(list), &blobs); err != nil {
-		return 0, fmt.Errorf("read which recordings to delete: %w", err)
-	}
-	dropped := 0
-	for _, sha := range blobs {
-		gone, err := a.DropBlob(ctx, sha)
-		if err != nil {
-			return dropped, err
+// errWaits is the reason of an erasing for which the bucket was not asked, since it was waited
+// for in vain just before.
+var errWaits = errors.New("it waits for the bucket")
+
+// eraseRecordings deletes the recordings of meetings, as far as only these have them. It
+// does not ask a server again that answers nothing.
+func (a *Archive) eraseRecordings(ctx context.Context, meetings []*erasure) error {
+	silent, waiting := false, 0
+	for _, e := range meetings {
+		switch {
+		case e.onlyLog:
+		case silent:
+			waiting++
+			e.note(errWaits)
+		default:
+			e.note(a.dropUnattached(ctx, e.RecordingID, true, e.aside...))
+			if !bucket.IsLate(e.err) {
+				a.dropBlobs(ctx, e)
+			}
+			silent = bucket.IsLate(e.err)
 		}
-		if gone {
-			dropped++
-		}
 	}
-	return dropped, nil
+	if waiting == 0 {
+		return nil
+	}
+	return fmt.Errorf("the recordings of %s wait for the same", phrase.Count(waiting, "further meeting", "further meetings"))
 }
 
-// DropBlob deletes a blob from the store unless a meeting has it. It reports whether
-// it deleted the blob.
-func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
-	if err := a.blobs.Acquire(ctx, 1); err != nil {
-		return false, err
+// dropBlobs deletes the recordings that a tombstone names and no meeting has.
+func (a *Archive) dropBlobs(ctx context.Context, e *erasure) {
+	blobs, err := sqlite.Column[string](ctx, a.db.R, `SELECT value FROM tombstones, json_each(blobs) WHERE recording_id = ?`, e.RecordingID)
+	e.note(err)
+	for _, sha := range blobs {
+		dropped, err := a.DropBlob(ctx, sha)
+		if e.note(err); bucket.IsLate(err) || ctx.Err() != nil {
+			return
+		}
+		if err == nil && dropped {
+			e.Recordings++
+		}
 	}
-	defer a.blobs.Release(1)
-	var used bool
-	err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used)
-	if err != nil || used {
-		return false, err
+	if e.Recordings > 0 && media.KeepsVersions(ctx, a.media) {
+		e.Versions = append(e.Versions, "the bucket of recordings")
 	}
-	_, err = a.media.Stat(ctx, sha)
-	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts may remain without the blob
 }

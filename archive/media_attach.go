@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"minutebook/archive/media"
+	"minutebook/internal/bucket"
 	"minutebook/internal/sqlite"
 )
 
@@ -60,6 +61,24 @@ func (a *Archive) DropExpected(ctx context.Context, id int64, sha string) error 
 		return err
 	}
 	return a.db.WriteTx(ctx, func(tx *sql.Tx) error { return a.endExpecting(ctx, tx, id, sha) })
+}
+
+// DropBlob deletes a blob from the store unless a meeting has it. It reports whether
+// it deleted the blob.
+func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
+	if err := a.blobs.Acquire(ctx, 1); err != nil {
+		return false, err
+	}
+	defer a.blobs.Release(1)
+	var used bool
+	err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used)
+	if err != nil || used {
+		return false, err
+	}
+	if _, err = a.media.Stat(ctx, sha); bucket.IsLate(err) {
+		return false, err
+	}
+	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts may remain without the blob
 }
 
 // endExpecting ends the note that a file is being stored for a meeting. Where a copy of the

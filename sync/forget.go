@@ -29,8 +29,8 @@ func (s *Syncer) dropTasks(ctx context.Context, ids ...int64) error {
 	return nil
 }
 
-// forget stops the work on a recording, waits for its end and deletes the bytes
-// that it stored. The archive deletes the partial file afterwards.
+// forget stops the work on a recording, waits for its end and notes the file that it stored.
+// The archive deletes that and the partial file afterwards.
 func (l *downloader) forget(ctx context.Context, id int64) error {
 	l.mu.Lock()
 	t := l.tasks[id]
@@ -46,9 +46,7 @@ func (l *downloader) forget(ctx context.Context, id int64) error {
 		}
 	}
 	if sha != "" {
-		if _, err := l.s.archive.DropBlob(ctx, sha); err != nil {
-			return err
-		}
+		return l.s.archive.ExpectMedia(ctx, id, sha) // no call to a bucket here, which may be silent
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"minutebook/internal/httpserver"
 	"minutebook/internal/notify"
 	"minutebook/internal/pause"
+	"minutebook/internal/phrase"
 	"minutebook/internal/process"
 	"minutebook/internal/systemd"
 	"minutebook/receiver"
@@ -300,8 +301,8 @@ func (d *daemon) tryForgetting(ctx context.Context, last string) (failed string)
 	if err == nil || ctx.Err() != nil {
 		return ""
 	}
-	if failed = err.Error(); failed != last {
-		d.log.Error().Err(err).Msg("a meeting is not wholly erased yet; this is tried again every minute")
+	if failed = phrase.Error(err); failed != last {
+		d.log.Error().Str("error", failed).Msg("a meeting is not wholly erased yet; this is tried again every minute")
 	}
 	return failed
 }
