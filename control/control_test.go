@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -121,6 +122,18 @@ func TestCallerGoneCancelsOperation(t *testing.T) {
 func TestDaemonThatStopsIsAnError(t *testing.T) {
 	_, err := readFrames("greet", strings.NewReader("{\"event\":1}\n{\"res"), nil)
 	if err == nil || !strings.Contains(err.Error(), "stopped in the middle") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// TestAnEndedOperationSaysSo has an operation end with its daemon: one line, in our words.
+func TestAnEndedOperationSaysSo(t *testing.T) {
+	r := NewRegistry()
+	Register(r, "fail", func(context.Context, struct{}, Emit) (struct{}, error) {
+		return struct{}{}, fmt.Errorf("do it: %w", errors.Join(errors.New("it is away"), context.Canceled))
+	})
+	_, err := r.Call(t.Context(), "fail", json.RawMessage("{}"), nil)
+	if err == nil || err.Error() != "do it: it is away; it was stopped" {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"minutebook/archive"
 	"minutebook/internal/nearest"
@@ -167,6 +168,7 @@ func asError(err error) *Error {
 		e.Kind = KindEnded
 	case errors.Is(err, context.Canceled):
 		e.Kind = KindCanceled
+		e.Message = strings.ReplaceAll(e.Message, context.Canceled.Error(), "it was stopped")
 	}
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,10 @@ type Main struct {
 	reloading  bool   // the command is reload
 }
 
+// untilStopped are the commands that run until they are stopped. Any other one that is
+// stopped has not done its work.
+var untilStopped = []string{"minutebook serve", "minutebook service", "minutebook demo", "minutebook mcp"}
+
 // Run executes one command line and returns the exit code: 0 on success, the
 // operation's own code where it has one, 2 for a command line or a
 // configuration that makes no sense, 6 and 10 for databases of a later version
@@ -39,20 +44,21 @@ type Main struct {
 func (m *Main) Run(ctx context.Context, args []string) int {
 	root := m.rootCmd()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	ran, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
 	err = asUsage(err)
 	var usage *usageError
 	var failed *control.Error
+	ended := errors.Is(err, context.Canceled) || errors.As(err, &failed) && failed.Kind == control.KindCanceled
 	switch {
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+	case ended && ctx.Err() != nil && slices.Contains(untilStopped, ran.CommandPath()):
 		return 0 // Ctrl-C is how one ends it
 	case errors.As(err, &usage):
 		fmt.Fprintln(m.Stderr, "minutebook: "+phrase.Error(err))
 		return 2
-	case errors.As(err, &failed) && failed.Kind == control.KindCanceled && ctx.Err() != nil:
+	case ended && ctx.Err() != nil:
 		fmt.Fprintln(m.Stderr, "minutebook: interrupted")
 		return 1
 	case errors.As(err, &failed) && failed.ExitCode != 0:

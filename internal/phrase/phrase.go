@@ -14,9 +14,9 @@ import (
 const Missing = "is not there; correct the path"
 
 // Error returns the text of an error, with the words of people for those of Go about a file
-// that is not there or in the way.
+// that is not there or in the way. Joined errors stay on one line.
 func Error(err error) string {
-	text := err.Error()
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
 	about, ok := errors.AsType[*fs.PathError](err)
 	if !ok {
 		return text
