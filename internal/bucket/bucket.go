@@ -61,22 +61,45 @@ func (b *Bucket) Create(ctx context.Context, name string, content []byte) (bool,
 }
 
 // Stat describes an object. It fails with fs.ErrNotExist where there is none. The answer
-// to HEAD has no body that would name the error: after a failure the bucket is asked
-// too, so that an absent bucket does not look like a bucket without the object.
+// to HEAD has no body that would name the error: after a failure the list is asked
+// too, so that neither an absent bucket nor a proxy that answers for its server looks like a
+// bucket without the object.
 func (b *Bucket) Stat(ctx context.Context, name string) (Object, error) {
+	o, err := b.head(ctx, name)
+	status := minio.ToErrorResponse(err).StatusCode
+	if err == nil || status != http.StatusNotFound && status != http.StatusForbidden {
+		return o, b.explain(err)
+	}
+	listed, failed := b.lists(ctx, name)
+	if failed != nil {
+		return Object{}, failed
+	}
+	if listed { // perhaps only since then
+		o, err = b.head(ctx, name)
+	}
+	switch {
+	case !isNotFound(err):
+		return o, b.explain(err)
+	case listed:
+		return Object{}, &UnavailableError{Store: b.String(), Err: fmt.Errorf("its list has %s, and it answers that this is not there", name),
+			Hint: "see whether the server works, and what is in between"}
+	}
+	return Object{}, fs.ErrNotExist
+}
+
+// head asks for an object alone.
+func (b *Bucket) head(ctx context.Context, name string) (Object, error) {
 	info, err := b.client.StatObject(ctx, b.name, b.Key(name), minio.StatObjectOptions{})
-	if err == nil {
-		return Object{name, info.Size, info.ContentType}, nil
+	return Object{name, info.Size, info.ContentType}, err
+}
+
+// lists reports whether the bucket's list has an object. It fails with an
+// [UnavailableError].
+func (b *Bucket) lists(ctx context.Context, name string) (bool, error) {
+	for o, err := range b.list(ctx, minio.ListObjectsOptions{Prefix: b.Key(name), Recursive: true, MaxKeys: 1}) {
+		return err == nil && o.Name == name, err
 	}
-	if status := minio.ToErrorResponse(err).StatusCode; status == http.StatusNotFound || status == http.StatusForbidden {
-		if err := b.Check(ctx); err != nil {
-			return Object{}, err
-		}
-	}
-	if isNotFound(err) {
-		return Object{}, fs.ErrNotExist
-	}
-	return Object{}, b.explain(err)
+	return false, nil
 }
 
 // Remove removes an object. It succeeds where there is none.

@@ -2,12 +2,14 @@ package bucket
 
 import (
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 
@@ -25,7 +27,7 @@ type UnavailableError struct {
 
 // Error names the place, the failure and the remedy.
 func (e *UnavailableError) Error() string {
-	text := e.Store + ": " + e.Err.Error()
+	text := e.Store + ": " + strings.TrimSuffix(e.Err.Error(), ".")
 	if e.Hint != "" {
 		text += "; " + e.Hint
 	}
@@ -98,6 +100,9 @@ func (b *Bucket) explain(err error) error {
 		unavailable.Err, unavailable.Hint = missing, "see whether the server works, and whether this machine reaches it"
 	}
 	answer := minio.ToErrorResponse(err)
+	if missing == nil && isForeign(err) {
+		unavailable.Err, unavailable.Hint = errors.New("its answer is not that of an S3 server"), "correct the endpoint in its address, or see what is in between"
+	}
 	if answer.StatusCode == http.StatusServiceUnavailable {
 		unavailable.Hint = "it has too much to do: nothing is lost, and a later try may succeed"
 	}
@@ -114,4 +119,12 @@ func (b *Bucket) explain(err error) error {
 		unavailable.Hint = "give the user of the credentials the right to list, read, write and delete there, or correct the credentials"
 	}
 	return unavailable
+}
+
+// isForeign reports whether an answer makes no sense to the client: it is a sign-in page's,
+// say, and not that of an S3 server.
+func isForeign(err error) bool {
+	var syntax *xml.SyntaxError
+	var own minio.ErrorResponse // of the client's own where no status is in it
+	return errors.As(err, &syntax) || errors.As(err, &own) && own.StatusCode == 0 && own.Code == minio.InternalError
 }

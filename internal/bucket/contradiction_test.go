@@ -1,0 +1,66 @@
+package bucket
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"minutebook/internal/s3test"
+)
+
+// TestAServerThatContradictsItself asks for an object that the server's list has, and whose
+// own call it answers with 404, as a proxy does while it starts. The object is not taken for
+// absent: a repair would give it up.
+func TestAServerThatContradictsItself(t *testing.T) {
+	server := s3test.Start(t)
+	starting := server.Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodHead {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	b, err := Open(starting.URL("recordings", "p"))
+	if err == nil {
+		_, err = b.Put(t.Context(), "ab/x", strings.NewReader("a recording"), 11, "")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Stat(t.Context(), "ab/x"); !IsUnavailable(err) || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "its list has ab/x") {
+		t.Errorf("of an object that is there: %v", err)
+	}
+	for _, absent := range []string{"ab/y", "ab", "ab/"} {
+		if _, err := b.Stat(t.Context(), absent); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("of an object that is not there: %v", err)
+		}
+	}
+}
+
+// TestAnAnswerOfAnotherServer asks where no S3 server is, but a page that answers everything.
+func TestAnAnswerOfAnotherServer(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "someone")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "not a secret")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<html>\n<body>Sign in<br></body></html>")
+	}))
+	defer server.Close()
+	b, err := Open("s3://minutes/office?region=us-east-1&endpoint=" + url.QueryEscape(server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stat := b.Stat(t.Context(), "x")
+	for name, err := range map[string]error{"stat": stat, "check": b.Check(t.Context())} {
+		if !IsUnavailable(err) || !strings.HasSuffix(err.Error(), ": its answer is not that of an S3 server; correct the endpoint in its address, or see what is in between") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
