@@ -93,11 +93,11 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 	if b.dir, err = openDirectory(ctx, b.archive, dest); err != nil {
 		return err
 	}
+	grace, end := pause.Grace(ctx)
+	defer end()
 	defer func() {
 		if err != nil { // a meeting in the copy may be forgotten before the next backup clears the copy away
-			ctx, end := pause.Grace(ctx)
-			defer end()
-			err = errors.Join(err, b.clearAway(ctx, err))
+			err = errors.Join(err, b.clearAway(grace, err))
 		}
 		err = errors.Join(err, b.dir.unlock())
 	}()
@@ -114,7 +114,7 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 			b.earlier[f.Path] = f
 		}
 	}
-	m, err := b.makeGeneration(ctx)
+	m, err := b.makeGeneration(ctx, grace)
 	if err != nil {
 		return err
 	}
@@ -164,8 +164,9 @@ func refuseDataDir(dest, dir string) error {
 	return nil
 }
 
-// makeGeneration makes a generation without any meeting that was forgotten meanwhile.
-func (b *run) makeGeneration(ctx context.Context) (generation.Manifest, error) {
+// makeGeneration makes a generation without any meeting that was forgotten meanwhile. It
+// removes one that failed while grace lasts.
+func (b *run) makeGeneration(ctx, grace context.Context) (generation.Manifest, error) {
 	number := 1
 	names, err := b.dir.place.Entries(ctx)
 	if err != nil {
@@ -192,9 +193,7 @@ func (b *run) makeGeneration(ctx context.Context) (generation.Manifest, error) {
 		}
 		if !bucket.IsUnavailable(err) {
 			g := generation.Generation{Place: b.dir.place, Name: b.name, Number: number}
-			grace, end := pause.Grace(ctx)
 			err = errors.Join(err, b.dir.remove(grace, g))
-			end()
 		}
 		if err != nil {
 			return m, err

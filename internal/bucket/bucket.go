@@ -23,6 +23,8 @@ type Object struct {
 // Put stores an object and returns its size. size is the length of r, or -1 where it is not
 // known: then each part is read into memory. When reading fails there is no object.
 func (b *Bucket) Put(ctx context.Context, name string, r io.Reader, size int64, contentType string) (int64, error) {
+	ctx, done := boundUpload(ctx)
+	defer done()
 	// The library takes io.ErrUnexpectedEOF for the end of the content, so it never sees it bare.
 	info, err := b.client.Client.PutObject(ctx, b.name, b.Key(name), failingReader{r}, size, minio.PutObjectOptions{
 		ContentType: contentType, PartSize: uint64(b.PartSize), SendContentMd5: true, DisableContentSha256: false})

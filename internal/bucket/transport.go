@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"minutebook/internal/outbound"
+	"minutebook/internal/pause"
 )
 
 const (
+	// abortTime is how long an upload that was stopped may take to end on the server too.
+	abortTime = 3 * time.Second
 	// stallTimeout is the longest time without a byte sent or received.
 	stallTimeout = time.Minute
 	// roleTimeout bounds the request for the machine's role, which is made when the
@@ -25,8 +28,27 @@ type patientTransport struct {
 	patience outbound.Patience
 }
 
+// lastKey is the key of the context with which all requests of an upload end.
+type lastKey struct{}
+
+// boundUpload returns a context for an upload. The library ends an upload that failed on the
+// server too, by a request that knows nothing of the end of ctx: it ends abortTime later.
+func boundUpload(ctx context.Context) (_ context.Context, done func()) {
+	last, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		_ = pause.For(last, abortTime)
+		end()
+	})
+	return context.WithValue(ctx, lastKey{}, last), func() { stop(); end() }
+}
+
 // RoundTrip is part of http.RoundTripper.
 func (t patientTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if last, ok := r.Context().Value(lastKey{}).(context.Context); ok {
+		ctx, cancel := context.WithCancel(r.Context())
+		context.AfterFunc(last, cancel)
+		r = r.WithContext(ctx)
+	}
 	resp, err := t.RoundTripper.RoundTrip(r)
 	if err == nil {
 		resp.Body = t.patience.Body(resp.Body)

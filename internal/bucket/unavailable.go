@@ -72,8 +72,11 @@ const brokenOff = "the connection ends before its answer: %w"
 // credentials are read again at the next call, in case their file has changed.
 func (b *Bucket) explain(err error) error {
 	var content contentError
-	if err == nil || IsUnavailable(err) || errors.Is(err, context.Canceled) || errors.As(err, &content) {
+	switch {
+	case err == nil || IsUnavailable(err) || errors.As(err, &content):
 		return err
+	case errors.Is(err, context.Canceled):
+		return context.Canceled // the client's error has the address
 	}
 	unavailable := &UnavailableError{Store: b.String(), Err: outbound.ExplainTLS(err)}
 	var (
