@@ -142,7 +142,7 @@ func (w *world) changeUser(g *rand.Rand) {
 	case g.IntN(2) == 0:
 		p.team = w.org.teams[g.IntN(len(w.org.teams))]
 	default:
-		p.admin = !p.admin
+		p.admin, p.wasAdmin = !p.admin, p.wasAdmin || p.admin
 	}
 	w.journal.note("%s is %s, of %s, admin %v", p.name, p.status, p.team, p.admin)
 	w.oracle.hideAll()

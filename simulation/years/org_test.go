@@ -19,6 +19,7 @@ type person struct {
 	key         string // the API key in use
 
 	wasDeactivated bool
+	wasAdmin       bool
 }
 
 func (p *person) isActive() bool { return p.status == "active" }
