@@ -2,11 +2,13 @@ package syncer_test
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
@@ -42,6 +44,41 @@ func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
 		time.Sleep(3 * day)
 		if n := u.Wire.Count(func(c rig.Call) bool { return c.Heavy }) - before; n > 0 {
 			t.Errorf("after a week %d heavy calls", n)
+		}
+	})
+}
+
+// A meeting that is away while its content is awaited, and for longer, is asked for its content
+// when it comes back.
+func TestContentIsAwaitedAnewWhenTheMeetingComesBack(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, append(rig.Meetings(3, newest, time.Hour), withoutTranscripts(t, meetingOfBob(90, newest))...))
+		shared := fmt.Sprintf(`{"recording_id": 90, "user": %q}`, rig.Person)
+		share(t, u, shared)
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		const day = 24 * time.Hour
+		time.Sleep(day)
+		if c := meetingCounts(t, ar); c.Meetings != 4 || c.WithTranscript != 3 {
+			t.Fatalf("at first: %+v", c)
+		}
+		share(t, u)
+		time.Sleep(12 * day)
+		ob, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, time.Now(), meetingOfBob(90, newest))
+		if err == nil {
+			_, err = u.Archive.Apply(t.Context(), []archive.Observation{ob})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		share(t, u, shared)
+		time.Sleep(2 * day)
+		if c := meetingCounts(t, ar); c.WithTranscript != 4 {
+			t.Errorf("two days after it came back: %+v", c)
 		}
 	})
 }

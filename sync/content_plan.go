@@ -29,11 +29,12 @@ func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Obse
 			continue
 		}
 		seen[ob.RecordingID] = true
-		a := newTask(o, ob, rows[ob.RecordingID], now)
+		row := rows[ob.RecordingID]
+		a, isKnown := newTask(o, ob, row, now), row != nil && !row.Gone // one that comes back is as good as new
 		if o.content && !o.account.OAuth {
-			s.planAfterFullPage(&d, a, rows[ob.RecordingID] != nil, now)
+			s.planAfterFullPage(&d, a, isKnown, now)
 		} else {
-			s.planAfterLightPage(&d, o, a, rows[ob.RecordingID] != nil)
+			s.planAfterLightPage(&d, o, a, isKnown)
 		}
 	}
 	return d.wanted, d.done, nil
