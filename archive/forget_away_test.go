@@ -2,6 +2,8 @@ package archive_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -79,5 +81,65 @@ func TestForgetDoesNotWaitForTheBucket(t *testing.T) {
 	}
 	if unfinished, _, err := a.Forgetting(t.Context()); unfinished != 0 || err != nil || len(server.Objects(t, "p/")) > 0 {
 		t.Errorf("%d unfinished, %v, in the bucket %v", unfinished, err, server.Objects(t, "p/"))
+	}
+}
+
+// TestARecordingThatCannotBeDeletedKeepsNoOther has a bucket refuse to delete one recording,
+// as it does with a lock on it. The rules delete all others, in this run and in later ones.
+func TestARecordingThatCannotBeDeletedKeepsNoOther(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	var locked atomic.Value
+	locked.Store("nothing")
+	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, locked.Load().(string)) {
+				s3test.Refuse(w, http.StatusForbidden, "AccessDenied")
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: server.URL("recordings", "p")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	rules := []archive.RetentionRule{{MediaAfter: time.Hour}}
+	if err := a.AcceptRetention(t.Context(), rules); err != nil {
+		t.Fatal(err)
+	}
+	record := func(id int64) {
+		observed, err := archive.FromMeeting("ann", archive.SourceList, time.Now(), archivetest.Meeting(id, "T", "said"))
+		if err == nil {
+			_, err = a.Apply(t.Context(), []archive.Observation{observed})
+		}
+		blob, failed := a.Media().Put(t.Context(), strings.NewReader(fmt.Sprint("recording ", id)))
+		if err = errors.Join(err, failed); err == nil {
+			err = a.AttachMedia(t.Context(), id, archive.MediaVideo, blob)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id == 1 {
+			locked.Store(blob.SHA256)
+		}
+	}
+	for id := range int64(3) {
+		record(id + 1)
+	}
+	for deleted := range 2 {
+		n := 0
+		_, err := a.DeleteExpired(t.Context(), rules, func(archive.Expired) { n++ })
+		if err == nil || !strings.Contains(err.Error(), "1 stay: delete blob "+locked.Load().(string)+": bucket recordings") || n != 3-2*deleted {
+			t.Errorf("%d meetings: %v", n, err)
+		}
+		if left := server.Objects(t, "p/"); len(left) != 1 {
+			t.Errorf("in the bucket are %v", left)
+		}
+		record(4)
+	}
+	locked.Store("nothing")
+	if _, err := a.DeleteExpired(t.Context(), rules, func(archive.Expired) {}); err != nil || len(server.Objects(t, "p/")) > 0 {
+		t.Errorf("%v, in the bucket are %v", err, server.Objects(t, "p/"))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/internal/bucket"
 	"minutebook/internal/nearest"
 	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
@@ -125,9 +126,11 @@ const deleteExpiredMedia = `DELETE FROM media WHERE sha256 IN
 // deleteExpired deletes the recordings of the meetings of expired that may accepts, and
 // calls done after each meeting. A recording stays while another
 // meeting has it. A deleted recording is not downloaded again. Each meeting leaves a
-// line of the audit. After an interruption, the next run goes on.
+// line of the audit. After an interruption, the next run goes on. A file that the store
+// refuses to delete keeps no other from being deleted, and makes the run fail at its end.
 func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func(*Expired) (bool, error), done func(Expired)) error {
-	if err := a.deleteExpiredFiles(ctx); err != nil {
+	refused := map[string]error{}
+	if err := a.deleteExpiredFiles(ctx, refused); err != nil {
 		return fmt.Errorf("delete old recordings: %w", err)
 	}
 	for _, e := range expired {
@@ -139,12 +142,15 @@ func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func
 			err = a.deleteRecordings(ctx, e)
 		}
 		if err == nil {
-			err = errors.Join(a.deleteExpiredFiles(ctx), a.dropUnattached(ctx, e.RecordingID, false), a.dropPartial(e.RecordingID))
+			err = errors.Join(a.deleteExpiredFiles(ctx, refused), a.dropUnattached(ctx, e.RecordingID, false), a.dropPartial(e.RecordingID))
 		}
 		if err != nil {
 			return fmt.Errorf("delete the recordings of meeting %d: %w", e.RecordingID, err)
 		}
 		done(e)
+	}
+	for _, err := range refused {
+		return fmt.Errorf("delete the files of old recordings, of which %d stay: %w", len(refused), err)
 	}
 	return nil
 }
@@ -205,14 +211,24 @@ func (e Expired) note(t *sqlite.Statements, now time.Time) error {
 }
 
 // deleteExpiredFiles deletes the files recorded by deleteRecordings, unless a
-// meeting has them.
-func (a *Archive) deleteExpiredFiles(ctx context.Context) error {
+// meeting has them. It adds to refused those that the store refuses to delete, and passes over
+// those that are in it.
+func (a *Archive) deleteExpiredFiles(ctx context.Context, refused map[string]error) error {
 	marks, err := a.Marks(ctx, expiredBlob)
 	if err != nil {
 		return err
 	}
 	for key := range marks {
-		if _, err := a.DropBlob(ctx, strings.TrimPrefix(key, expiredBlob)); err != nil && !errors.Is(err, ErrNotFound) {
+		sha := strings.TrimPrefix(key, expiredBlob)
+		if refused[sha] != nil {
+			continue
+		}
+		switch _, err := a.DropBlob(ctx, sha); {
+		case err == nil || errors.Is(err, ErrNotFound):
+		case bucket.IsRefused(err): // perhaps for this one alone
+			refused[sha] = err
+			continue
+		default:
 			return err
 		}
 		if err := a.SetMarks(ctx, Mark{Key: key}); err != nil {

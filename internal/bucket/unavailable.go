@@ -50,6 +50,13 @@ func IsLate(err error) bool {
 	return errors.As(err, &late) && late.Timeout()
 }
 
+// IsRefused reports whether a server answered that it does not do what was asked, as it may
+// for one object alone.
+func IsRefused(err error) bool {
+	var answer minio.ErrorResponse
+	return errors.As(err, &answer) && answer.StatusCode/100 == 4
+}
+
 // contentError is a failed read of the bytes to upload: the bucket is not at fault.
 type contentError struct{ error }
 
