@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"syscall"
 )
 
 // ErrNoDaemon is returned by [Dial] when no process answers on the socket.
@@ -75,7 +76,7 @@ func (c *Client) Call(ctx context.Context, name string, request json.RawMessage,
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the daemon for %s: %w", name, err)
+		return nil, fmt.Errorf("ask the daemon for %s: %w", name, orEnded(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -85,12 +86,25 @@ func (c *Client) Call(ctx context.Context, name string, request json.RawMessage,
 	return readFrames(name, resp.Body, onEvent)
 }
 
+// errEnded is the end of a daemon that was asked something.
+var errEnded = errors.New("it ended before it had answered; see in its log why, and run the command again")
+
+// orEnded makes errEnded of the error of a connection that broke.
+func orEnded(err error) error {
+	for _, broken := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, broken) {
+			return errEnded
+		}
+	}
+	return err
+}
+
 func readFrames(name string, r io.Reader, onEvent func(json.RawMessage) error) (json.RawMessage, error) {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return nil, fmt.Errorf("ask the daemon for %s: it stopped in the middle: %w", name, err)
+			return nil, fmt.Errorf("ask the daemon for %s: %w", name, orEnded(err))
 		}
 		var f frame
 		if err := json.Unmarshal(line, &f); err != nil {

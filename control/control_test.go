@@ -120,8 +120,32 @@ func TestCallerGoneCancelsOperation(t *testing.T) {
 }
 
 func TestDaemonThatStopsIsAnError(t *testing.T) {
+	const want = "ask the daemon for greet: it ended before it had answered; see in its log why, and run the command again"
 	_, err := readFrames("greet", strings.NewReader("{\"event\":1}\n{\"res"), nil)
-	if err == nil || !strings.Contains(err.Error(), "stopped in the middle") {
+	if err == nil || err.Error() != want {
+		t.Errorf("error is %v", err)
+	}
+	dir := t.TempDir()
+	path, err := socketPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { // killed while it is asked
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			c.Close()
+		}
+	}()
+	client, err := Dial(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.Call(t.Context(), "greet", json.RawMessage("{}"), nil); err == nil || err.Error() != want {
 		t.Errorf("error is %v", err)
 	}
 }
