@@ -38,7 +38,7 @@ func TestAStoppedUploadEnds(t *testing.T) {
 	}
 	began := time.Now()
 	_, err = b.Put(ctx, "x", strings.NewReader("a recording of unknown length"), -1, "")
-	if waited := time.Since(began); !errors.Is(err, context.Canceled) || waited > 2*abortTime {
+	if waited := time.Since(began); !errors.Is(err, context.Canceled) || waited > 10*abortTime {
 		t.Errorf("after %v: %v", waited, err)
 	}
 }

@@ -34,12 +34,8 @@ type lastKey struct{}
 // boundUpload returns a context for an upload. The library ends an upload that failed on the
 // server too, by a request that knows nothing of the end of ctx: it ends abortTime later.
 func boundUpload(ctx context.Context) (_ context.Context, done func()) {
-	last, end := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		_ = pause.For(last, abortTime)
-		end()
-	})
-	return context.WithValue(ctx, lastKey{}, last), func() { stop(); end() }
+	last, end := pause.GraceFor(ctx, abortTime)
+	return context.WithValue(ctx, lastKey{}, last), end
 }
 
 // RoundTrip is part of http.RoundTripper.
