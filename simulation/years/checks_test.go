@@ -156,7 +156,7 @@ func (w *world) checkMarks() {
 		switch {
 		case len(list) > 1:
 			w.fail("meeting %d has %d recordings of one", m.id, len(list))
-		case had && len(list) == 0 && !lapsed && w.bucket.isTroubled() && w.isExpired(m): // the rule has not come to the bucket yet
+		case had && len(list) == 0 && !lapsed && (w.bucket.isTroubled() || w.house.expiring.Load()) && w.isExpired(m): // the rule has not come to the bucket yet
 		case had && len(list) == 0 && !lapsed:
 			w.fail("the recording of %d was here and is gone", m.id)
 		case forgot && len(list) > 0:

@@ -80,6 +80,7 @@ type house struct {
 	wasSick     atomic.Bool  // commits failed at some time
 	losesTokens atomic.Bool  // it is killed before the next answer with tokens
 	fatal       atomic.Int64 // commits until it is killed; 0: never
+	expiring    atomic.Bool  // old recordings are being deleted
 	work        sync.WaitGroup
 }
 
@@ -157,7 +158,9 @@ func (h *house) runRetention(ctx context.Context) {
 			h.w.oracle.rule(configured)
 		}
 		if err == nil {
+			h.expiring.Store(true)
 			_, err = command[control.RetentionResult](ctx, h, "retention", control.RetentionRequest{}, h.noteExpired)
+			h.expiring.Store(false)
 		}
 		switch {
 		case err == nil || ctx.Err() != nil || h.isSick() || h.dead.Load():
