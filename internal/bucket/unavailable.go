@@ -50,7 +50,7 @@ func IsLate(err error) bool {
 	return errors.As(err, &late) && late.Timeout()
 }
 
-// IsRefused reports whether a server answered that it does not do what was asked, as it may
+// IsRefused reports whether a server answered that it refuses a call, as it may
 // for one object alone.
 func IsRefused(err error) bool {
 	var answer minio.ErrorResponse
