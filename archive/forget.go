@@ -133,7 +133,7 @@ func (a *Archive) readUnfinished(ctx context.Context) ([]int64, error) {
 // erasure is the state of the erasing of a meeting.
 type erasure struct {
 	Forgotten
-	cleared bool     // the databases were cleared by an earlier try, which failed otherwise
+	cleared bool     // an earlier try erased all but the recordings
 	onlyLog bool     // nothing but logs is left
 	aside   []string // recordings that were put aside, and are deleted
 	err     error    // why it is not finished
@@ -237,7 +237,7 @@ func (a *Archive) eraseWords(ctx context.Context, meetings []*erasure) error {
 	defer a.mu.Unlock()
 	for _, e := range meetings {
 		e.Copies, e.Logs = append(e.Copies, copies...), logs
-		a.cleared[e.RecordingID] = !e.onlyLog && len(logs) == 0
+		a.cleared[e.RecordingID] = e.err == nil && !e.onlyLog && len(logs) == 0
 	}
 	return nil
 }

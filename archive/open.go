@@ -74,7 +74,7 @@ type Archive struct {
 	side    []*sqlite.DB
 	erasers []eraser
 	erased  map[int64]Forgotten // meetings of which only logs that are read still hold something
-	cleared map[int64]bool      // meetings that are not erased everywhere, and of which no database holds anything
+	cleared map[int64]bool      // meetings of which all but the recordings is erased
 	copying map[*copying]bool   // works that UntilForget has begun
 	closed  bool
 
