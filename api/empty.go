@@ -110,6 +110,16 @@ func hasContent(part Part, raw []byte) bool {
 	return raw[0] == '{'
 }
 
+// isBlankList reports whether raw, which is valid JSON, is a list in place of a part that is
+// a list, and has not the content of its kind.
+func isBlankList(part Part, raw []byte) bool {
+	switch part {
+	case PartTranscript, PartActionItems, PartHighlights:
+		return raw[0] == '[' && (isEmptyPart(raw) || !hasContent(part, raw))
+	}
+	return false
+}
+
 // anyHasText reports whether raw is an array with an element that hasText accepts.
 func anyHasText(raw []byte, key string) bool {
 	return anyElement(raw, func(v []byte) bool { return hasText(v, key) })

@@ -66,9 +66,9 @@ type applying struct {
 	at               time.Time
 	loggedVisibility map[int64]bool // meetings that were logged with ChangeVisibility
 
-	decoded       map[int64]transcript // by revision: decoded before the transaction
-	compareOnly   bool                 // entries are written only where they differ
-	entriesDiffer bool                 // some did
+	decoded       map[int64][]api.TranscriptEntry // by revision: decoded before the transaction
+	compareOnly   bool                            // entries are written only where they differ
+	entriesDiffer bool                            // some did
 }
 
 func newApplying(a *Archive, s *sqlite.Statements) *applying {
@@ -151,7 +151,7 @@ func (t *applying) observePart(o *Observation, p preparedPart) error {
 		return err
 	}
 	if p.entries != nil { // the transcript itself became current
-		err = t.deriveTranscript(o.RecordingID, raw, p.entries)
+		err = t.deriveTranscript(o.RecordingID, p.entries)
 	} else {
 		err = t.derive(o.RecordingID, p.part, raw)
 	}

@@ -12,12 +12,13 @@ import (
 )
 
 // derive replaces the rows that are derived from one part with those of raw, its
-// current bytes; [applying.deriveMerged] does so for the part "meeting". Rows never
-// decide anything: all of them can be derived again from the parts.
+// current bytes; [applying.deriveMerged] does so for the part "meeting". A list without
+// content, see [api.HasContent], has no rows. Rows never decide anything: all of them can
+// be derived again from the parts.
 func (t *applying) derive(id int64, part api.Part, raw json.RawMessage) error {
 	switch part {
 	case api.PartTranscript:
-		return t.deriveTranscript(id, raw, decodeLenient[[]api.TranscriptEntry](raw))
+		return t.deriveTranscript(id, readEntries(raw))
 	case api.PartSummary:
 		return t.deriveSummary(id, raw)
 	case api.PartActionItems:
@@ -36,6 +37,18 @@ func decodeLenient[T any](raw json.RawMessage) T {
 	_ = o.UnmarshalJSON(raw) // never fails
 	var zero T
 	return o.Or(zero)
+}
+
+// readList decodes the elements of a part that is a list. One without content has none.
+func readList[T any](part api.Part, raw json.RawMessage) []T {
+	if !api.HasContent(part, raw) {
+		return nil
+	}
+	return decodeLenient[[]T](raw)
+}
+
+func readEntries(raw json.RawMessage) []api.TranscriptEntry {
+	return readList[api.TranscriptEntry](api.PartTranscript, raw)
 }
 
 func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
@@ -99,7 +112,8 @@ func (t *applying) deriveActionItems(id int64, raw json.RawMessage) error {
 	if _, err := t.Exec(`DELETE FROM action_items WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
-	for i, item := range decodeLenient[[]api.ActionItem](raw) {
+	items := readList[api.ActionItem](api.PartActionItems, raw)
+	for i, item := range items {
 		who := item.Assignee.Or(api.Assignee{})
 		_, err := t.Exec(`INSERT INTO action_items (recording_id, position, description, user_generated, completed,
 			offset_seconds, recording_playback_url, assignee_name, assignee_email, assignee_team)
@@ -110,7 +124,7 @@ func (t *applying) deriveActionItems(id int64, raw json.RawMessage) error {
 			return err
 		}
 	}
-	_, err := t.Exec(`UPDATE meetings SET has_action_items = ? WHERE recording_id = ?`, api.HasContent(api.PartActionItems, raw), id)
+	_, err := t.Exec(`UPDATE meetings SET has_action_items = ? WHERE recording_id = ?`, len(items) > 0, id)
 	return err
 }
 
@@ -124,14 +138,15 @@ func (t *applying) deriveHighlights(id int64, raw json.RawMessage) error {
 	if _, err := t.Exec(`DELETE FROM highlights WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
-	for i, h := range decodeLenient[[]api.Highlight](raw) {
+	highlights := readList[api.Highlight](api.PartHighlights, raw)
+	for i, h := range highlights {
 		_, err := t.Exec(`INSERT INTO highlights (recording_id, position, type, summary, start_seconds, end_seconds, text)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`, id, i, h.Type, h.Summary.Or(""), h.StartTime, h.EndTime, h.Text.Or(""))
 		if err != nil {
 			return err
 		}
 	}
-	_, err := t.Exec(`UPDATE meetings SET has_highlights = ? WHERE recording_id = ?`, api.HasContent(api.PartHighlights, raw), id)
+	_, err := t.Exec(`UPDATE meetings SET has_highlights = ? WHERE recording_id = ?`, len(highlights) > 0, id)
 	return err
 }
 

@@ -111,7 +111,7 @@ func (a *Archive) prepareAhead(ctx context.Context, id int64, parts []preparedPa
 		}
 		s.encoding, s.packed = a.codec.pack(s.raw)
 		if s.part == api.PartTranscript {
-			s.entries = decodeLenient[[]api.TranscriptEntry](s.raw)
+			s.entries = readEntries(s.raw)
 		}
 	}
 	return nil

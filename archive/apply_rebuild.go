@@ -174,7 +174,7 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 	}
 	switch {
 	case entries != nil:
-		err = t.deriveTranscript(id, f.Raw, entries)
+		err = t.deriveTranscript(id, entries)
 	case part == api.PartMeeting:
 		err = t.deriveMerged(id, f)
 	default:
@@ -195,30 +195,24 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 func (t *applying) mergeVersions(id int64, part api.Part, versions []*merge.Version) (merge.Result, []api.TranscriptEntry, error) {
 	if part == api.PartTranscript {
 		best := merge.Greatest(versions).ID
-		if d, ok := t.decoded[best]; ok {
-			return merge.Result{Raw: d.raw, Base: best}, d.entries, nil
+		if entries, ok := t.decoded[best]; ok {
+			return merge.Result{Base: best}, entries, nil
 		}
 	}
 	f, err := t.archive.mergeAt(t.Context(), t.Tx(), id, part, versions, math.MaxInt64)
 	return f, nil, err
 }
 
-// transcript is a revision of a transcript, decoded.
-type transcript struct {
-	raw     json.RawMessage
-	entries []api.TranscriptEntry
-}
-
 // decodeAhead decodes the transcripts of meetings on all processors, which is most of
 // the work of deriving their rows. It skips unreadable ones, whose error is reported
 // when their rows are derived.
-func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]transcript, error) {
+func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64][]api.TranscriptEntry, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, fmt.Errorf("decode transcripts: %w", err)
 	}
 	var mu sync.Mutex
-	transcripts := make(map[int64]transcript, len(ids))
+	transcripts := make(map[int64][]api.TranscriptEntry, len(ids))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
@@ -233,11 +227,11 @@ func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]trans
 			if err != nil {
 				return nil
 			}
-			entries := decodeLenient[[]api.TranscriptEntry](raw)
+			entries := readEntries(raw)
 			mu.Lock()
 			defer mu.Unlock()
 			if entries != nil {
-				transcripts[id] = transcript{raw, entries}
+				transcripts[id] = entries
 			}
 			return nil
 		})

@@ -12,7 +12,7 @@ import (
 
 // mergeRules numbers the rules of merge.go by which the current parts of an
 // archive were decided. It is kept in info.
-const mergeRules = "7"
+const mergeRules = "8"
 
 // mergeOtherAccounts stands for mergeRules in an archive whose accounts have changed since.
 const mergeOtherAccounts = mergeRules + ", other accounts"
@@ -36,6 +36,11 @@ func (a *Archive) remerge(ctx context.Context) error {
 		several = `(part = 'meeting' OR ` + several + `)`
 	}
 	ids, err := a.mergedIDs(ctx, several)
+	if err == nil && rules != mergeOtherAccounts {
+		var blank []int64
+		blank, err = a.blankIDs(ctx)
+		ids = append(ids, blank...)
+	}
 	if err != nil {
 		return fmt.Errorf("decide meetings again: %w", err)
 	}
@@ -71,10 +76,19 @@ func (a *Archive) mergedIDs(ctx context.Context, having string) ([]int64, error)
 		HAVING count(DISTINCT r.id) > 1 AND `+having)
 }
 
+// blankIDs returns the meetings with rows that are derived from a list without content, as
+// the rules before 8 derived them.
+func (a *Archive) blankIDs(ctx context.Context) ([]int64, error) {
+	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM meetings m WHERE NOT has_transcript AND entries > 0
+		OR NOT has_action_items AND EXISTS (SELECT 1 FROM action_items WHERE recording_id = m.recording_id)
+		OR NOT has_highlights AND EXISTS (SELECT 1 FROM highlights WHERE recording_id = m.recording_id)`)
+}
+
 // remergeMeeting decides the parts of a meeting again. It leaves a part with an unreadable
 // version, which verify reports, as it is.
 func (t *applying) remergeMeeting(id int64) error {
-	rows := []string{`SELECT * FROM meetings WHERE recording_id = ?`, `SELECT * FROM invitees WHERE recording_id = ?`}
+	rows := []string{`SELECT * FROM meetings WHERE recording_id = ?`, `SELECT * FROM invitees WHERE recording_id = ?`,
+		`SELECT * FROM action_items WHERE recording_id = ?`, `SELECT * FROM highlights WHERE recording_id = ?`}
 	before, err := t.digestRows(id, rows)
 	if err != nil {
 		return err

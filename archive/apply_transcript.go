@@ -2,7 +2,6 @@ package archive
 
 import (
 	"database/sql"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -52,7 +51,7 @@ func parseUtterances(entries []api.TranscriptEntry) []utterance {
 
 // deriveTranscript replaces a meeting's entries, or, when it only compares,
 // those alone that are other ones.
-func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api.TranscriptEntry) error {
+func (t *applying) deriveTranscript(id int64, entries []api.TranscriptEntry) error {
 	var first int64
 	if _, err := t.Scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
 		return err
@@ -93,7 +92,7 @@ func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api
 		return err
 	}
 	_, err = t.Exec(`UPDATE meetings SET has_transcript = ?, entries = ?, words = ? WHERE recording_id = ?`,
-		api.HasContent(api.PartTranscript, raw), len(utterances), words, id)
+		len(utterances) > 0, len(utterances), words, id)
 	return err
 }
 

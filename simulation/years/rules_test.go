@@ -90,6 +90,11 @@ type teamsShown struct {
 	sent    teamChange // the newest webhook with another team than the current
 }
 
+// had reports whether a meeting was shown with a team, and is not any more.
+func (s teamsShown) had(team string) bool {
+	return slices.ContainsFunc(s.changes, func(c teamChange) bool { return strings.EqualFold(c.former, team) })
+}
+
 // teamChange is that a meeting was shown with another team than before.
 type teamChange struct {
 	former, team string
@@ -192,6 +197,9 @@ func (w *world) checkExpired() {
 		k, shown := w.config.keeps, w.oracle.teams[m.id]
 		if shown.current == "" && strings.EqualFold(shown.sent.team, k.team) {
 			continue // no list that is read names a team, and a webhook did
+		}
+		if w.isRefusedAnywhere(m) && shown.had(k.team) {
+			continue // the row keeps the name between where a former one comes back, see docs/merging.md
 		}
 		if k.media += month; err == nil && len(list) > 0 && w.config.keeps.media > 0 && time.Since(k.since) > month && w.oracle.deletes(k, m) {
 			w.fail("the recording of %d, which is of %s and the team %q, is here, with the rules %s", m.id, stamp(m.created), w.oracle.teams[m.id].current, w.config.keeps)

@@ -1,0 +1,62 @@
+package archive
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestListsWithoutContentHaveNoRows reads lists whose elements say nothing: they are no
+// entries, no action items and no highlights, and were some in archives of older rules.
+func TestListsWithoutContentHaveNoRows(t *testing.T) {
+	dir := t.TempDir()
+	a := openArchive(t, dir)
+	lists := []string{`[null]`, `[{}]`, `[{"description":"","text":" ","completed":false}]`, `[7,"x",[]]`, `[{"speaker":{"display_name":"Ann"},"text":""}]`}
+	for i, list := range lists {
+		o, err := FromMeeting("acme", SourceList, time.Unix(1e9, 0), fmt.Appendf(nil,
+			`{"recording_id":%d,"title":"T","transcript":%s,"action_items":%s,"highlights":[null]}`, i+1, list, list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply(t, a, o)
+	}
+	check := func(when string) {
+		t.Helper()
+		for i, list := range lists {
+			id := int64(i + 1)
+			row, err := a.Row(t.Context(), id)
+			if err != nil || row.Entries != 0 || row.HasTranscript || row.HasActionItems || row.HasHighlights {
+				t.Errorf("%s, %s: the row is %+v, %v", when, list, row, err)
+			}
+			items, err := a.ActionItems(t.Context(), ActionQuery{Viewer: Viewer{All: true}, RecordingID: id})
+			if err != nil || len(items) != 0 {
+				t.Errorf("%s, %s: action items %+v, %v", when, list, items, err)
+			}
+			entries, err := a.Entries(t.Context(), id, 0, -1)
+			if err != nil || len(entries) != 0 {
+				t.Errorf("%s, %s: entries %+v, %v", when, list, entries, err)
+			}
+			m, err := a.Meeting(t.Context(), Viewer{All: true}, id)
+			if err != nil || len(m.Transcript.Or(nil))+len(m.ActionItems.Or(nil))+len(m.Highlights.Or(nil)) != 0 {
+				t.Errorf("%s, %s: the meeting is %+v, %v", when, list, m, err)
+			}
+		}
+		if _, damages := verify(t, a, VerifyOptions{SkipMedia: true}); len(damages) != 0 {
+			t.Errorf("%s: %v", when, damages)
+		}
+	}
+	check("read")
+	damageDatabase(t, a.db.Path, `UPDATE info SET value = '7' WHERE name = 'merge_rules'; UPDATE meetings SET entries = 1;
+		INSERT INTO action_items VALUES (1, 0, '', 0, 0, NULL, '', '', '', '');
+		INSERT INTO highlights VALUES (2, 0, '', '', NULL, NULL, '')`)
+	before, err := a.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	a = openArchive(t, dir)
+	check("opened by newer rules")
+	if changes, err := a.Changes(t.Context(), before, 10); err != nil || len(changes) != len(lists) {
+		t.Errorf("the newer rules changed %d meetings, %v; want %d", len(changes), err, len(lists))
+	}
+}
