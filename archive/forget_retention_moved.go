@@ -159,7 +159,9 @@ func (a *Archive) wasKept(ctx context.Context, e *Expired, rules []RetentionRule
 	return kept, err
 }
 
-// keptByReads returns those of the meetings that expire of which isKept.
+// keptByReads returns the meetings that expire, or do so within movedNotice, of which isKept
+// then. Of a young meeting too it has to be known whether its newest reads keep it: they may
+// keep it no more a moment before it expires.
 func (a *Archive) keptByReads(ctx context.Context) (map[int64]time.Duration, error) {
 	k, _, err := a.readRules(ctx)
 	rules, now := k.inForce(), a.now()
@@ -167,14 +169,18 @@ func (a *Archive) keptByReads(ctx context.Context) (map[int64]time.Duration, err
 	if err != nil || !haveNames(rules) {
 		return kept, err
 	}
-	expired, err := a.expiredAt(ctx, rules, k.notices, now)
-	for i := range expired {
-		ok, err := a.isKept(ctx, &expired[i], rules, now)
+	expired, err := a.expiredAt(ctx, rules, k.notices, now.Add(movedNotice))
+	for _, e := range expired {
+		at := e.Start.Add(e.maxAge)
+		if at.Before(now) {
+			at = now
+		}
+		ok, err := a.isKept(ctx, &e, rules, at)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			kept[expired[i].RecordingID] = 0
+			kept[e.RecordingID] = 0
 		}
 	}
 	return kept, err

@@ -32,8 +32,8 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 		accept     bool
 		want       string
 		moved      int
+		age        time.Duration // in the first step: how long the other rule keeps recordings; 0: 100 days
 	}
-	rules := []RetentionRule{{Teams: []string{"Sales"}, Types: []string{"Call"}}, {MediaAfter: 100 * day}}
 	for name, story := range map[string][]step{
 		"a team is renamed":         {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 6 * day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: day, want: "[1]"}},
 		"a type is renamed":         {{team: "Sales", kind: "Talk", want: "[]", moved: 1}, {after: 7 * day, want: "[1]"}},
@@ -55,6 +55,9 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 		"another account's team goes again and is accepted": {{team: "Sales", kind: "Call", account: "other", want: "[]"}, {after: day, team: "Trade", kind: "Call", account: "other", want: "[]", moved: 1},
 			{after: day, team: "Sales", kind: "Call", account: "other", want: "[]"}, {after: day, accept: true, want: "[]"},
 			{after: 20 * day, team: "Trade", kind: "Call", account: "other", want: "[]", moved: 1}, {after: day, accept: true, want: "[1]"}},
+		"another account's team comes back and goes while the meeting is young": {{team: "Trade", kind: "Call", account: "other", want: "[]", age: 155 * day},
+			{after: day, team: "Sales", kind: "Call", account: "other", want: "[]"}, {after: day, team: "Trade", kind: "Call", account: "other", want: "[]"},
+			{after: 6 * day, want: "[2]", moved: 1}, {after: day, want: "[1]"}},
 		"a team that comes and goes": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {after: 5 * day, team: "", kind: "Call", want: "[]", moved: 1}, {after: 5 * day, team: "Trade", kind: "Call", want: "[1]"}},
 		"no process runs for a week": {{team: "Trade", kind: "Call", want: "[]", moved: 1}, {off: 8 * day, want: "[]", moved: 1}, {after: 6 * day, want: "[]", moved: 1}, {after: day, want: "[1]"}},
 		"a clock that was behind":    {{clock: -20 * day, team: "Trade", kind: "Call", want: "[]", moved: 1}, {clock: 20 * day, want: "[]", moved: 1}, {after: 7 * day, want: "[1]"}},
@@ -64,6 +67,7 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, now := agedArchive(t)
+			rules := []RetentionRule{{Teams: []string{"Sales"}, Types: []string{"Call"}}, {MediaAfter: cmp.Or(story[0].age, 100*day)}}
 			var running time.Duration
 			a.running = func() time.Duration { return running }
 			must(t, a.AcceptRetention(t.Context(), rules))

@@ -209,14 +209,20 @@ func (w *world) checkRecording(m *meeting, list []archive.Attached) {
 		return
 	}
 	for _, a := range list {
-		r, _, err := w.house.archive.Media().Open(w.house.life, a.SHA256)
-		w.must(err, fmt.Sprintf("open the recording of %d", m.id))
-		content, err := io.ReadAll(r)
-		w.must(errors.Join(err, r.Close()), fmt.Sprintf("read the recording of %d", m.id))
+		content := w.readRecording(m.id, a)
 		if !bytes.HasPrefix(content, []byte(token(m.id))) || len(content) != 10*300 {
 			w.fail("the recording of %d is %.20q, %d bytes", m.id, content, len(content))
 		}
 	}
+}
+
+// readRecording reads a stored recording of a meeting.
+func (w *world) readRecording(id int64, a archive.Attached) []byte {
+	r, _, err := w.house.archive.Media().Open(w.house.life, a.SHA256)
+	w.must(err, fmt.Sprintf("open the recording of %d", id))
+	content, err := io.ReadAll(r)
+	w.must(errors.Join(err, r.Close()), fmt.Sprintf("read the recording of %d", id))
+	return content
 }
 
 // TestAStopDoesNotWaitForTheBucket stops the program while it attaches a recording, which the

@@ -30,6 +30,7 @@ type oracle struct {
 	empties  map[string][]time.Time      // empty lists, by address
 	forgot   map[int64]bool
 	imported map[int]bool   // numbers of the meetings that were imported
+	heard    map[int]bool   // numbers of those that were imported with a recording
 	attached map[int64]bool // meetings whose recording was here
 	lapsed   map[int64]bool // meetings whose recording a retention rule deleted
 	raw      map[string]string
@@ -54,7 +55,7 @@ const grace = 20 * time.Minute
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, last: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]string{}, hidden: map[int64]bool{},
-		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
+		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, heard: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
 }
 
 // canonical returns a digest of a JSON value that spelling does not change.
@@ -189,6 +190,7 @@ type memory struct {
 	acked    map[string]int64
 	attached map[int64]bool
 	imported map[int]bool
+	heard    map[int]bool
 	tokens   map[string]string // refresh tokens, by account
 	notes    map[int]personalNote
 	teams    map[int64]teamsShown
@@ -200,7 +202,7 @@ func (o *oracle) remember() memory {
 	o.settle(time.Now(), false)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), o.w.app.keptTokens(), maps.Clone(o.notes), maps.Clone(o.teams), o.ruled}
+	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), maps.Clone(o.heard), o.w.app.keptTokens(), maps.Clone(o.notes), maps.Clone(o.teams), o.ruled}
 }
 
 // goBack notes that an archive was restored from a backup with this content.
@@ -208,7 +210,7 @@ func (o *oracle) goBack(m memory) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.must, o.acked, o.attached, o.pending = maps.Clone(m.must), maps.Clone(m.acked), maps.Clone(m.attached), nil
-	o.imported, o.notes = maps.Clone(m.imported), maps.Clone(m.notes)
+	o.imported, o.heard, o.notes = maps.Clone(m.imported), maps.Clone(m.heard), maps.Clone(m.notes)
 	o.teams, o.before, o.ruled = maps.Clone(m.teams), keeping{}, m.ruled
 	o.known = keeping{}
 	o.w.app.keepTokens(m.tokens)

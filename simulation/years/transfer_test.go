@@ -1,6 +1,7 @@
 package years
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,17 @@ const firstForeignID = 8_000_000_000_000_000
 
 // firstForeign is the token of the first meeting that another program recorded.
 const firstForeign = 800000
+
+// firstTalking is the first seed half of whose imported meetings have recordings.
+const firstTalking = 20000
+
+// talk returns the recording of the meeting n that another program recorded; nil: it has none.
+func (w *world) talk(n int) []byte {
+	if w.seed < firstTalking || n%2 == 1 {
+		return nil
+	}
+	return []byte(strings.Repeat(token(int64(firstForeign+n))+" aloud ", 200))
+}
 
 // foreignMeeting returns the meeting n that another program recorded. It is the same
 // whenever it is imported.
@@ -64,12 +76,21 @@ func (w *world) importForeign(g *rand.Rand) {
 	} {
 		w.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600), "write a meeting")
 	}
+	if talk := w.talk(n); talk != nil {
+		w.must(os.WriteFile(filepath.Join(dir, "talk.mp3"), talk, 0o600), "write a recording")
+	}
 	r, err := command[importer.Result](context.Background(), h, "import", control.ImportRequest{Paths: []string{dir}}, nil)
-	if h.dead.Load() {
+	if h.dead.Load() || w.isExcused(err) {
 		return
 	}
 	w.must(err, "import")
 	w.journal.note("the meeting %d of %s is imported: %+v", m.id, m.recorder.name, r)
+	switch {
+	case len(r.Wrong) > 0 && !w.isExcused(r.Wrong[0]):
+		w.fail("import: %v", r.Wrong[0])
+	case len(r.Wrong) == 0 && w.talk(n) != nil:
+		w.oracle.heard[n] = true
+	}
 	switch w.oracle.imported[n] {
 	case false:
 		w.oracle.imported[n] = true
@@ -97,11 +118,26 @@ func (w *world) checkImported() {
 			w.fail("the imported meeting %d is there twice, gone or changed: %+v, %s", m.id, row, parts[api.PartTranscript])
 		}
 		found[m.id] = true
+		w.checkTalk(row.RecordingID, int(m.id-firstForeign))
 	}
 	for n := range w.oracle.imported {
 		if m := w.foreignMeeting(n); !found[m.id] {
 			w.fail("the meeting %d was imported and is not there", m.id)
 		}
+	}
+}
+
+// checkTalk compares the recording of an imported meeting, which a rule may have deleted.
+func (w *world) checkTalk(id int64, n int) {
+	list, err := w.house.archive.MediaOf(w.house.life, id)
+	w.must(err, "read the recordings")
+	for _, a := range list {
+		if content := w.readRecording(id, a); !bytes.Equal(content, w.talk(n)) {
+			w.fail("the recording of the imported meeting %d is %.30q, %d bytes", n, content, len(content))
+		}
+	}
+	if mayLack := !w.oracle.heard[n] || !w.oracle.ruled.IsZero(); len(list) > 1 || len(list) == 0 && !mayLack {
+		w.fail("the imported meeting %d has %d recordings", n, len(list))
 	}
 }
 
