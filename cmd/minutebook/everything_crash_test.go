@@ -24,10 +24,7 @@ import (
 func TestKilledWhileEverythingRuns(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	count := rounds(2, 1000)
-	if n, err := strconv.Atoi(os.Getenv("MINUTEBOOK_CRASH_ROUNDS")); err == nil {
-		count = n
-	}
+	count := kills(2, 1000)
 	service, key := sandbox(t, t.TempDir())
 	l := newLoad(newServed(t, service.url+"/external/v1", key), t.TempDir())
 	l.senders, l.every, l.pause = 4, 5*time.Millisecond, 50*time.Millisecond
@@ -47,6 +44,14 @@ func TestKilledWhileEverythingRuns(t *testing.T) {
 	l.stop(syscall.SIGINT)
 	t.Logf("%d rounds: %d deliveries acknowledged, %d meetings forgotten, commands that ended well %v; of the others the last failed with %v",
 		count, len(l.acked), len(l.forgot), l.done, l.failed)
+}
+
+// kills returns the number of kills of a test, as rounds does; MINUTEBOOK_CRASH_ROUNDS sets it.
+func kills(few, many int) int {
+	if n, err := strconv.Atoi(os.Getenv("MINUTEBOOK_CRASH_ROUNDS")); err == nil {
+		return n
+	}
+	return rounds(few, many)
 }
 
 // checkKept checks a daemon that has gone through a load.

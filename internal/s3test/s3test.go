@@ -36,7 +36,7 @@ const (
 )
 
 // Server is a running S3 server.
-type Server struct{ address string }
+type Server struct{ address, root string }
 
 // Start starts a server with the bucket recordings, and sets its credentials in
 // the environment. The server ends with the test.
@@ -47,9 +47,9 @@ func Start(t *testing.T) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{address: l.Addr().String()}
-	l.Close()
 	root := t.TempDir()
+	s := &Server{address: l.Addr().String(), root: root}
+	l.Close()
 	for _, dir := range []string{"data", "meta", "versions"} {
 		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func (s *Server) Behind(t *testing.T, change func(server http.Handler) http.Hand
 	}))
 	t.Cleanup(proxy.Close)
 	t.Cleanup(proxy.CloseClientConnections)
-	return &Server{address: strings.TrimPrefix(proxy.URL, "http://")}
+	return &Server{address: strings.TrimPrefix(proxy.URL, "http://"), root: s.root}
 }
 
 // Refuse answers as an S3 server does that refuses a call.
@@ -135,6 +135,9 @@ func Refuse(w http.ResponseWriter, status int, code string) {
 	w.WriteHeader(status)
 	fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s</Message></Error>", code, code)
 }
+
+// Root returns the folder of the server's data, which has the bytes of all objects.
+func (s *Server) Root() string { return s.root }
 
 // Endpoint returns the URL of the server, for other programs.
 func (s *Server) Endpoint() string { return "http://" + s.address }
