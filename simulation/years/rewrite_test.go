@@ -105,8 +105,10 @@ func (c wire) rewriteList(k call, o object) []object {
 			continue
 		case k.hit("wrong type"):
 			w.oracle.dropped(id)
-			readable = append(readable, object{"recording_id": m["recording_id"], "title": m["title"]})
+			shown := object{"recording_id": m["recording_id"], "title": m["title"]}
 			k.mistype(m)
+			shown["recorded_by"] = m["recorded_by"]
+			readable = append(readable, shown)
 		case k.hit("bad item"):
 			w.oracle.dropped(id)
 			m["recording_id"] = json.RawMessage([]string{"null", `"x"`, "-7", "1.5"}[k.g.IntN(4)])
