@@ -2,9 +2,7 @@ package web
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,16 +87,14 @@ func (s *server) apiMoments(w http.ResponseWriter, r *http.Request) error {
 }
 
 // searchWithin searches one meeting.
-func (s *server) searchWithin(ctx context.Context, id int64, query string, moments int) (*search.Answer, error) {
-	term := " id:" + strconv.FormatInt(id, 10)
-	request := s.searchRequest(ctx, "("+query+")"+term)
-	request.Limit, request.Moments = 1, moments
-	answer, err := s.Index.Search(ctx, request)
-	if _, ok := errors.AsType[*search.QueryError](err); ok { // such as sort: within parentheses
-		request.Query = query + term
-		answer, err = s.Index.Search(ctx, request)
+func (s *server) searchWithin(ctx context.Context, id int64, text string, moments int) (*search.Answer, error) {
+	q, err := query.Parse(text)
+	if err != nil {
+		return nil, err
 	}
-	return answer, err
+	request := s.searchRequest(ctx, queryWithin(q, id))
+	request.Limit, request.Moments = 1, moments
+	return s.Index.Search(ctx, request)
 }
 
 // suggestionJSON is one way to go on with a text.

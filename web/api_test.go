@@ -191,6 +191,31 @@ func TestMomentsOfAMeetingAreThoseOfItsSearch(t *testing.T) {
 	}
 }
 
+// TestMomentsAreOfTheMeetingThatIsAsked asks meetings by queries that end in the middle of
+// something: what follows there is never what the person wrote.
+func TestMomentsAreOfTheMeetingThatIsAsked(t *testing.T) {
+	said := func(text string) string {
+		return `"transcript":[{"speaker":{"display_name":"Bo"},"text":"` + text + `","timestamp":"00:02:05"}]`
+	}
+	s := newSite(t, meeting(1, "Plans", "2026-06-12T09:00:00Z", said("The budget or the harbour.")),
+		meeting(2, "Rest", "2026-06-11T09:00:00Z", said("Nothing of the kind.")))
+	for _, q := range []string{"budget", "budget OR", "sort:date budget OR", "sort:date type:Nothing OR budget OR", `sort:date budget OR "`, "budget sort:date -"} {
+		var found struct{ Moments []any }
+		s.answer(200, "/api/v1/meetings/2/moments?q="+url.QueryEscape(q), &found)
+		if len(found.Moments) != 0 {
+			t.Errorf("%s: meeting 2 shows %v", q, found.Moments)
+		}
+	}
+	for _, q := range []string{"budget", "sort:date budget OR", "sort:date in:transcript budget", strings.Repeat("(", 32) + "budget" + strings.Repeat(")", 32)} {
+		var found struct{ Moments []any }
+		s.answer(200, "/api/v1/meetings/1/moments?q="+url.QueryEscape(q), &found)
+		if len(found.Moments) != 1 {
+			t.Errorf("%s: meeting 1 shows %v", q, found.Moments)
+		}
+	}
+	s.shows(http.StatusBadRequest, "/api/v1/meetings/1/moments?q=budget+zzz:1", `"position":7`)
+}
+
 // TestForeignPlacesInTheResultsAreRefused asks for a place that no answer named.
 func TestForeignPlacesInTheResultsAreRefused(t *testing.T) {
 	testrun.SkipUnderRace(t)

@@ -270,12 +270,8 @@ func (n *notifier) match(ctx context.Context, viewer archive.Viewer, saved notes
 	if err != nil || len(ids) == 0 {
 		return nil, nil //nolint:nilerr // the query language has changed: nothing is found
 	}
-	text := strings.TrimSpace(q.Root.String())
-	if text != "" {
-		text = "(" + text + ") "
-	}
 	for _, id := range ids {
-		request := n.s.searchRequestOf(ctx, viewer, saved.Person, fmt.Sprintf("%sid:%d", text, id))
+		request := n.s.searchRequestOf(ctx, viewer, saved.Person, queryWithin(q, id))
 		request.Limit, request.Moments = 1, 1
 		answer, err := n.s.Index.Search(ctx, request)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,14 @@ func (s *server) searchRequestOf(ctx context.Context, viewer archive.Viewer, per
 	r := search.Request{Query: text, Viewer: viewer, Location: s.Location}
 	s.addNotes(ctx, person, &r)
 	return r
+}
+
+// queryWithin returns a query for one meeting, where the parts of q find it. It is made of
+// the parts and not of their text, since a text can end in the middle of something: an OR
+// would take the meeting's number for its other side.
+func queryWithin(q *query.Query, id int64) string {
+	number := &query.Filter{Field: "id", Value: strconv.FormatInt(id, 10)}
+	return (&query.And{Kids: append(slices.Clone(q.Parts()), number)}).String()
 }
 
 // chip is a part of the query that can be taken out.
