@@ -26,15 +26,17 @@ type webhook struct {
 	failingSince           time.Time // of the first attempt since which none succeeded; zero when the last did
 }
 
-// webhookRequest is the body of 4.10. Pointers tell a missing key from a value.
+// webhookRequest is the body of 4.10.
 type webhookRequest struct {
-	DestinationURL string   `json:"destination_url"`
-	TriggeredFor   []string `json:"triggered_for"`
-	Transcript     bool     `json:"include_transcript"`
-	CRM            bool     `json:"include_crm_matches"`
-	Summary        bool     `json:"include_summary"`
-	ActionItems    bool     `json:"include_action_items"`
-	Highlights     bool     `json:"include_highlights"`
+	DestinationURL                                    string
+	TriggeredFor                                      []string
+	Transcript, CRM, Summary, ActionItems, Highlights bool
+}
+
+// fields are the values of the body's keys.
+func (q *webhookRequest) fields() map[string]any {
+	return map[string]any{"destination_url": &q.DestinationURL, "triggered_for": &q.TriggeredFor, "include_transcript": &q.Transcript,
+		"include_crm_matches": &q.CRM, "include_summary": &q.Summary, "include_action_items": &q.ActionItems, "include_highlights": &q.Highlights}
 }
 
 var triggerScopes = []string{api.TriggerMyRecordings, api.TriggerSharedExternal, api.TriggerMySharedWithTeam, api.TriggerSharedTeam}
@@ -75,7 +77,7 @@ func (q *webhookRequest) includes() []api.Part {
 // postWebhook is POST /webhooks (4.10).
 func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) error {
 	var q webhookRequest
-	if err := readJSON(r, &q, false); err != nil {
+	if err := readJSON(r, q.fields(), false); err != nil {
 		return err
 	}
 	if err := q.check(); err != nil {

@@ -159,16 +159,10 @@ var errNoMedia = &failure{status: http.StatusUnprocessableEntity, text: "the rec
 
 // downloadBody reads the optional body of 4.5.
 func (s *Service) downloadBody(r *http.Request) (destination string, err error) {
-	var body struct {
-		Destination *string `json:"destination_url"`
-	}
-	if err := readJSON(r, &body, true); err != nil {
+	if err := readJSON(r, map[string]any{"destination_url": &destination}, true); err != nil || destination == "" {
 		return "", err
 	}
-	if body.Destination == nil || *body.Destination == "" {
-		return "", nil
-	}
-	return *body.Destination, s.checkDestination(*body.Destination)
+	return destination, s.checkDestination(destination)
 }
 
 // getDownload is GET /recordings/{recording_id}/downloads/{download_id} (4.6).

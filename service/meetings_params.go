@@ -77,10 +77,10 @@ func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
 		}
 	}
 	var err error
-	if q.After, err = timeParam(v, "created_after"); err != nil {
+	if q.After, err = timeParam(v, "created_after", 0); err != nil {
 		return q, err
 	}
-	q.Before, err = timeParam(v, "created_before")
+	q.Before, err = timeParam(v, "created_before", time.Millisecond-1) // up: what is before it is before the next millisecond
 	return q, err
 }
 
@@ -115,9 +115,9 @@ func boolParam(v url.Values, name string) (bool, error) {
 	return false, badRequest("%s must be true or false", name)
 }
 
-// timeParam reads an instant; a plus sign that was not encoded arrives as a
-// space and is put back.
-func timeParam(v url.Values, name string) (*int64, error) {
+// timeParam reads an instant, in whole milliseconds by round; a plus sign that was not
+// encoded arrives as a space and is put back.
+func timeParam(v url.Values, name string, round time.Duration) (*int64, error) {
 	text := strings.ToUpper(v.Get(name)) // RFC 3339 allows t and z
 	if text == "" {
 		return nil, nil
@@ -127,11 +127,13 @@ func timeParam(v url.Values, name string) (*int64, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		if t, err = time.Parse(time.DateOnly, text); err != nil {
-			return nil, badRequest("%s must be a date-time such as 2025-10-15T17:31:26Z", name)
-		}
+		t, err = time.Parse(time.DateOnly, text)
 	}
-	bound := t.UnixMilli()
+	// time.Parse takes T7:31:26Z too, and a comma for the point.
+	if err != nil || len(text) > 13 && text[13] != ':' || strings.Contains(text, ",") {
+		return nil, badRequest("%s must be a date-time such as 2025-10-15T17:31:26Z", name)
+	}
+	bound := t.Add(round).UnixMilli()
 	return &bound, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/internal/testrun"
 )
@@ -19,7 +20,7 @@ func TestSpellingsOfRequests(t *testing.T) {
 		"/users?status[]=active": 400, "/users?settings_access[0]=none": 400, "/team_members?team[]=Support": 400, "/meetings?other[0]=x": 200,
 		"/recordings/1/summary?destination_url[]=http://x.example/": 400,
 		"/meetings?cursor=&cursor=x":                                400, "/meetings?created_after=2026-01-01&created_after=2026-01-02": 400, "/meetings?teams=a&teams=b": 200,
-		"/meetings?created_after=2025-01-01t00:00:00z": 200, "/meetings?created_after=1960": 400, "//meetings": 404, "/./meetings": 404,
+		"/meetings?created_after=2025-01-01t00:00:00z": 200, "/meetings?created_after=1960": 400, "/meetings?created_after=2025-01-01T0:00:00Z": 400, "/meetings?created_after=2025-01-01T00:00:00,5Z": 400, "/meetings?created_after=2025-01-01T00:00:00%2B99:00": 400, "//meetings": 404, "/./meetings": 404,
 		"/recordings//transcript": 404, "/recordings/1//transcript": 404, "/recordings/+1/transcript": 404, "/recordings/01/transcript": 404,
 		"/recordings/1/transcript": 200, "/recordings/1/summary?destination_url=http://x.example/%25FF": 200, "/recordings/1/summary?destination_url=http://x.example/%FF": 400,
 	} {
@@ -28,6 +29,18 @@ func TestSpellingsOfRequests(t *testing.T) {
 	for bound, want := range map[string]int{"created_before=1970-01-01T00:00:00Z": 0, "created_after=1970-01-01T00:00:00Z": 1} {
 		if got := s.walk(bound, s.admin); len(got) != want {
 			t.Errorf("%s lists %v, want %d", bound, got, want)
+		}
+	}
+	created := testStart.Add(-998 * time.Hour)
+	for bound, want := range map[string]int{"created_before=" + created.Format(time.RFC3339): 0, "created_before=" + created.Add(1).Format(time.RFC3339Nano): 1,
+		"created_after=" + created.Add(-1).Format(time.RFC3339Nano): 1, "created_after=" + created.Format(time.RFC3339): 0, "created_after=" + created.Add(1).Format(time.RFC3339Nano): 0} {
+		if got := s.walk(bound, s.admin); len(got) != want {
+			t.Errorf("%s lists %v, want %d", bound, got, want)
+		}
+	}
+	for body, want := range map[string]int{"": 202, "{}": 202, `{"Destination_URL": "ftp://x.example/"}`: 202, "null": 400, "[]": 400, `{"destination_url": null}`: 400, `{"destination_url": 1}`: 400} {
+		if a := s.call(http.MethodPost, "/recordings/1/download", s.admin, body); a.status != want {
+			t.Errorf("download with %s: %d %s, want %d", body, a.status, a.body, want)
 		}
 	}
 	for address, want := range map[string]string{
