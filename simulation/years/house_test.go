@@ -204,6 +204,7 @@ func (h *house) watchCommits(db *sqlite.DB) {
 		driver.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int {
 			if h.fatal.Load() > 0 && h.fatal.Add(-1) == 0 {
 				h.dead.Store(true)
+				h.w.oracle.settle(time.Now(), true) // it may be hours until somebody sees that it is dead
 			}
 			if h.dead.Load() || h.sick.Load() > 0 || h.failsOnce() {
 				h.wasSick.Store(true)
