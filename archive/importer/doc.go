@@ -4,6 +4,7 @@
 //
 //	importer.go       batches of meetings into the archive, and the result
 //	path.go           files and directories
+//	pipe.go           pipes, whose reading is interrupted
 //	stream.go         JSON objects of a stream, with their lines
 //	foreign.go        a meeting that another program recorded
 //	foreign_files.go  which files belong to one such meeting; listing a folder again

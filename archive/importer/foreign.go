@@ -162,6 +162,11 @@ func (m *foreignMeeting) guess(f foreign, zone *time.Location) error {
 		name = filepath.Dir(f.transcript)
 	}
 	title, start := guessByName(filepath.Base(name), zone)
+	end := m.RecordingEndTime
+	m.guessedStart, m.guessedEnd = m.RecordingStartTime.IsZero(), end.IsZero()
+	if m.guessedStart && start.IsZero() && !m.guessedEnd { // no guess: the talk says how long it took
+		m.guessedStart, m.RecordingStartTime = false, stampOf(end.Add(-m.length))
+	}
 	if start.IsZero() {
 		info, err := os.Stat(f.transcript)
 		if err != nil {
@@ -172,9 +177,11 @@ func (m *foreignMeeting) guess(f foreign, zone *time.Location) error {
 	if m.guessedTitle = m.Title == ""; m.guessedTitle {
 		m.Title = title
 	}
-	m.guessedEnd = m.RecordingEndTime.IsZero()
-	if m.guessedStart = m.RecordingStartTime.IsZero(); m.guessedStart {
+	if m.guessedStart {
 		m.RecordingStartTime = stampOf(start)
+	}
+	if !m.guessedEnd && end.Before(m.RecordingStartTime.Time) {
+		return Wrong{File: f.metadata, Err: fmt.Errorf("end: %s is before %s, which the file's name says; give the start", end.Format(time.RFC3339), start.Format(time.RFC3339))}
 	}
 	m.setEnd()
 	return nil
@@ -200,7 +207,7 @@ func (m *foreignMeeting) keepGuesses(ctx context.Context, a *archive.Archive) er
 	if m.guessedTitle {
 		m.Title = row.Title
 	}
-	if m.guessedStart && !row.Start.IsZero() {
+	if m.guessedStart && !row.Start.IsZero() && (m.guessedEnd || !row.Start.After(m.RecordingEndTime.Time)) {
 		m.RecordingStartTime = stampOf(row.Start)
 		m.setEnd()
 	}

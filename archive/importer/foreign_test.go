@@ -181,9 +181,11 @@ func TestWrongFilesAreNamedAndTheRestIsTaken(t *testing.T) {
 		"a.vtt": "WEBVTT\n\nx\ny\n", "b.vtt": talkVTT, "b.toml": "titel = \"x\"\n", "c.vtt": talkVTT, "c.toml": "key = \"x\"\ntitle = Weekly\n",
 		"d.vtt": talkVTT, "d.toml": "start = \"tomorrow\"", "e.vtt": talkVTT, "e.toml": "visible_to = [\"Ben\"]", "f.vtt": talkVTT, "f.toml": "people = [\"a@b@c\"]",
 		"g/meeting.toml": "", "h/meeting.toml": "", "h/one.vtt": talkVTT, "h/two.vtt": talkVTT, "i/meeting.toml": "transcript = \"x.vtt\"", "i/one.vtt": talkVTT,
-		"j.vtt": talkVTT, "k.vtt": talkVTT, "k.toml": "start = 2026-03-02\nend = 2026-03-01", "l.vtt": talkVTT, "l.toml": "[[action_items]]\nat = \"x\"",
+		"j.vtt": talkVTT, "k.vtt": talkVTT, "k.toml": "start = 2026-03-02\nend = 2026-03-01", "l.vtt": talkVTT, "l.toml": "[[action_items]]\ntext = \"x\"\nat = \"x\"",
 		"m.vtt": talkVTT, "m.toml": "title = 5\n", "n.vtt": talkVTT, "n.toml": "recording = \"talk.mp4\"", "o.vtt": talkVTT, "o.toml": "transcript = \"j.vtt\"",
 		"p.vtt": talkVTT, "p.toml": strings.Repeat("#", maxMetadata+1), "q.vtt": talkVTT, "q.toml": "start = { at = 1 }",
+		"r.vtt": talkVTT, "r.toml": "[[action_items]]\ntext = \" \"\nassignee = \"Ben\"", "s.vtt": talkVTT, "s.toml": "people = [\"Ben\", \" \"]",
+		"2026-03-01 t.vtt": talkVTT, "2026-03-01 t.toml": "end = 2020-01-01",
 	})
 	r, err := ReadPath(t.Context(), a, Options{Owner: "ada@north.example", VisibleTo: []string{"everyone"}}, dir)
 	if err != nil || r.New != 1 {
@@ -194,11 +196,11 @@ func TestWrongFilesAreNamedAndTheRestIsTaken(t *testing.T) {
 		got = append(got, strings.ReplaceAll(w.Error(), dir+"/", ""))
 	}
 	slices.Sort(got)
-	want := []string{`a.vtt: line 4: here should be`, `b.toml: line 1: unknown setting "titel"`, `c.toml: line 2: a text stands in quotes`, `d.toml: start: "tomorrow" is no time`,
+	want := []string{`2026-03-01 t.toml: end: 2020-01-01T00:00:00Z is before 2026-03-01T00:00:00Z, which the file's name says`, `a.vtt: line 4: here should be`, `b.toml: line 1: unknown setting "titel"`, `c.toml: line 2: a text stands in quotes`, `d.toml: start: "tomorrow" is no time`,
 		`e.toml: visible_to: "Ben" is neither`, `f.toml: people: "a@b@c" is neither`, `g: there is a meeting.toml and no transcript`, `h: there are one.vtt and two.vtt`,
 		`i: meeting.toml: transcript: there is no such file`, `k.toml: end: 2026-03-01T00:00:00Z is before start`, `l.toml: action_items[0].at: "x" is no time`, `m.toml: line 1: title: takes a text in quotes, not an integer`,
 		`n.toml: recording = "talk.mp4" counts only in a meeting.toml`, `o.toml: transcript = "j.vtt" counts only in a meeting.toml`, `p.toml: it is longer than 1 MiB`,
-		`q.toml: start: takes a date and time such as`}
+		`q.toml: start: takes a date and time such as`, `r.toml: action_items[0].text: is missing`, `s.toml: people: the text at place 2 is empty`}
 	if len(got) != len(want) {
 		t.Errorf("%d files are wrong: %s", len(got), strings.Join(got, "\n"))
 	}

@@ -183,8 +183,11 @@ func (m *Metadata) fillPeople(meeting *api.Meeting) error {
 	}
 	meeting.RecordedBy = api.Recorder{Name: recorder.name, Email: recorder.email, EmailDomain: recorder.domain()}
 	meeting.CalendarInviteesDomainsType = api.DomainsOnlyInternal
-	for _, text := range m.People {
+	for i, text := range m.People {
 		p, err := parsePerson(text)
+		if err == nil && p == (person{}) {
+			err = fmt.Errorf("the text at place %d is empty", i+1)
+		}
 		if err != nil {
 			return fmt.Errorf("people: %w", err)
 		}
@@ -208,6 +211,9 @@ func optional(text string) api.Opt[string] {
 func (m *Metadata) fillActionItems(meeting *api.Meeting) error {
 	var items []api.ActionItem
 	for i, item := range m.ActionItems {
+		if strings.TrimSpace(item.Text) == "" {
+			return fmt.Errorf("action_items[%d].text: is missing", i)
+		}
 		p, err := parsePerson(item.Assignee)
 		if err != nil {
 			return fmt.Errorf("action_items[%d].assignee: %w", i, err)

@@ -24,3 +24,19 @@ func TestAnActionItemWithoutATimeHasNone(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEndWithoutAStart imports a talk of nine seconds of which the end alone is known, also
+// after an import that had guessed the start by the date of the file.
+func TestAnEndWithoutAStart(t *testing.T) {
+	for name, before := range map[string]string{"at once": "end = 2020-01-01T10:00:00Z", "later": "title = \"Talk\""} {
+		a, dir := ticking(t), t.TempDir()
+		for _, meta := range []string{before, "end = 2020-01-01T10:00:00Z"} {
+			writeFiles(t, dir, map[string]string{"talk.vtt": talkVTT, "talk.toml": meta})
+			importPath(t, a, dir)
+		}
+		row := allRows(t, a)[0]
+		if want := time.Date(2020, 1, 1, 9, 59, 51, 0, time.UTC); !row.Start.Equal(want) || row.End.Sub(row.Start) != 9*time.Second {
+			t.Errorf("%s: from %v to %v", name, row.Start, row.End)
+		}
+	}
+}

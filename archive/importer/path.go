@@ -224,13 +224,17 @@ func listJSON(path string) (files []string, wrong []Wrong, err error) {
 func readFile(ctx context.Context, a *archive.Archive, o Options, path string, isPipe bool, identities []age.Identity) (Result, error) {
 	open := func() (f *os.File, err error) { f, _, err = openFile(path); return f, err }
 	if isPipe {
-		open = func() (*os.File, error) { return os.Open(path) }
+		open = func() (*os.File, error) { return openPipe(ctx, path) }
 	}
 	f, err := open()
-	if err != nil {
+	if ctx.Err() != nil {
+		return Result{}, errors.Join(ctx.Err(), closeFile(f))
+	} else if err != nil {
 		return Result{}, unreadable(path, err)
 	}
 	defer f.Close()
+	content, release := readUntil(ctx, f)
+	defer release()
 	if o.At.IsZero() {
 		info, err := f.Stat()
 		if err != nil {
@@ -241,8 +245,10 @@ func readFile(ctx context.Context, a *archive.Archive, o Options, path string, i
 			o.At = now
 		}
 	}
-	r, err := decode(f, identities)
-	if err != nil {
+	r, err := decode(content, identities)
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	} else if err != nil {
 		return Result{}, Wrong{File: path, Err: err}
 	}
 	if isNotes(path) {

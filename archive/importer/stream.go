@@ -3,6 +3,7 @@ package importer
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func eachObject(r io.Reader, fn func(line int, raw []byte, err error) error) err
 			continue
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return Wrong{Line: n, Err: fmt.Errorf("it cannot be read from here on: %w", err)}
+			return unreadableFrom(n, err)
 		}
 		trimmed := bytes.TrimSpace(line)
 		if n == 1 && err == nil && beginsDocument(trimmed) {
@@ -129,6 +130,11 @@ func eachInDocument(array bool, r io.Reader, fn func(line int, raw []byte, err e
 	dec := jsontext.NewDecoder(lines, rawjson.Options()...)
 	broken := func(err error) error {
 		at := dec.InputOffset()
+		if failed := lines.failed; errors.Is(failed, errLongLine) {
+			return fn(lines.at(at), nil, failed)
+		} else if failed != nil {
+			return unreadableFrom(lines.at(at), failed)
+		}
 		if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
 			at = max(at, syntax.ByteOffset)
 		}
@@ -170,17 +176,36 @@ func notJSON(text string, err error) error {
 	return fmt.Errorf("%s: %w", text, err)
 }
 
-// lineCounter finds the line of an offset in the bytes that were read.
+// unreadableFrom returns the error of content that cannot be read from a line on, unless the
+// import was interrupted.
+func unreadableFrom(line int, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return Wrong{Line: line, Err: fmt.Errorf("it cannot be read from here on: %w", err)}
+}
+
+// lineCounter finds the line of an offset in the bytes that were read. It reads at most
+// maxLine beyond the last offset asked for.
 type lineCounter struct {
 	r      io.Reader
 	offset int64   // of the next byte
-	line   int     // of the last offset asked for
+	last   int64   // the last offset asked for
+	line   int     // of it
 	breaks []int64 // offsets of the line feeds after it
+	failed error   // of a read
 }
 
 // Read is part of io.Reader.
 func (c *lineCounter) Read(p []byte) (int, error) {
+	if c.offset-c.last > maxLine {
+		c.failed = errLongLine
+		return 0, c.failed
+	}
 	n, err := c.r.Read(p)
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		c.failed = err
+	}
 	for i, b := range p[:n] {
 		if b == '\n' {
 			c.breaks = append(c.breaks, c.offset+int64(i))
@@ -197,6 +222,6 @@ func (c *lineCounter) at(offset int64) int {
 		i++
 	}
 	c.line += i
-	c.breaks = c.breaks[i:]
+	c.breaks, c.last = c.breaks[i:], offset
 	return c.line
 }
