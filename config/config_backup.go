@@ -61,9 +61,9 @@ func (c *Config) validateUpkeep(bad func(string, string, ...any)) {
 	} else if !bucket.IsAddress(b.To) {
 		c.validateFolder("backup.to", b.To, bad)
 	}
-	if keys := c.Archive.AgeRecipients; len(keys) > 0 {
-		if _, err := age.ParseRecipients(strings.NewReader(strings.Join(keys, "\n"))); err != nil {
-			bad("archive.age_recipients", "%v; write public keys as age-keygen prints them (age1…)", err)
+	for i, key := range c.Archive.AgeRecipients {
+		if _, err := age.ParseRecipients(strings.NewReader(key)); err != nil { // its text is not shown: it may be a secret key
+			bad("archive.age_recipients", "the text at place %d is no public key; write keys as age-keygen prints them (age1…)", i+1)
 		}
 	}
 	if b.Keep < 1 {

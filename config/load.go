@@ -36,7 +36,9 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 	}
 	credentials := env.ToMap(environ)["CREDENTIALS_DIRECTORY"]
 	c.useCredentials(credentials)
-	c.resolvePaths(filepath.Dir(path))
+	if err := c.resolvePaths(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("find the folder of the configuration: %w", err)
+	}
 	c.Web.PublicURL = canonicalURL(strings.TrimRight(c.Web.PublicURL, "/"))
 	if dataDir != "" {
 		if c.DataDir, err = filepath.Abs(dataDir); err != nil {
@@ -109,17 +111,15 @@ func envName(name string) string {
 
 // resolvePaths makes the file's relative paths absolute, so that the working
 // directory of the daemon does not matter.
-func (c *Config) resolvePaths(dir string) {
+func (c *Config) resolvePaths(dir string) error {
+	dir, err := filepath.Abs(dir)
 	paths := append(c.secretFiles(), &c.DataDir, &c.Receiver.TLSCert, &c.Web.TLSCert, &c.Import.Watch, &c.Backup.To)
 	for _, p := range paths {
 		if *p != "" && !filepath.IsAbs(*p) && !strings.Contains(*p, "://") {
 			*p = filepath.Join(dir, *p)
 		}
 	}
-	// The failures of the watched folder are told from those of its files by its path.
-	if watch, err := filepath.Abs(c.Import.Watch); err == nil && c.Import.Watch != "" {
-		c.Import.Watch = watch
-	}
+	return err
 }
 
 // secretFiles returns the settings that name files with secrets.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -59,6 +60,9 @@ func TestLoadRefuses(t *testing.T) {
 			[]string{"backup.to: it holds credentials; set AWS_ACCESS_KEY_ID", "media.url: it is not s3://bucket/prefix"}},
 		{"import", "data_dir = \"d\"\n[import]\nwatch = \"d/in\"\nowner = \"Ada\"\nvisible_to = [\"team:\"]\n", nil, []string{"import.owner: \"Ada\" is no address", "import.visible_to: \"team:\" is neither", "import.watch: "}},
 		{"import of everything", "data_dir = \"in/d\"\n[import]\nwatch = \"in\"\n", nil, []string{"import.watch: "}},
+		{"wrong values in words", "data_dir = \"d\"\n[receiver]\ntrusted_proxies = [\"foo\"]\n[web]\ntrusted_proxies = [\"bar/99\"]\ntime_zone = \"../etc\"\n[sync]\ntime_zone = \"Mars/Base\"\nwalk = \"61 x * * *\"\n[archive]\nage_recipients = [\"AGE-SECRET-KEY-1TOPSECRET\"]\n", nil,
+			[]string{"receiver.trusted_proxies: \"foo\" is no", "web.trusted_proxies: \"bar/99\" is no", "web.time_zone: \"../etc\" is no", "sync.time_zone: \"Mars/Base\" is no", "sync.walk: \"61 x * * *\" is no", "the text at place 1 is no public key"}},
+		{"duration of years", "data_dir = \"d\"\n[audit]\nkeep = \"1y\"\n", nil, []string{"audit.keep: takes a duration"}},
 		{"no data_dir", "", nil, []string{"data_dir: is missing"}},
 		{"no key", account, nil, []string{"accounts[0].api_key", `"ada"`, "MINUTEBOOK_ACCOUNT_ADA_API_KEY"}},
 		{"empty key file", account + "api_key_file = \"/dev/null\"\n", nil, []string{"api_key_file", "empty"}},
@@ -83,7 +87,7 @@ func TestLoadRefuses(t *testing.T) {
 			if err == nil {
 				t.Fatal("loaded")
 			}
-			if regexp.MustCompile(`config\.[A-Z]|strconv|struct field`).MatchString(err.Error()) {
+			if regexp.MustCompile(`config\.[A-Z]|strconv|struct field|netip|ParseAddr|unable to|time: |range \(`).MatchString(err.Error()) {
 				t.Errorf("the error speaks of Go: %v", err)
 			}
 			if strings.Contains(err.Error(), "TOPSECRET") {
@@ -182,5 +186,24 @@ func TestTheWatchedFolderIsAbsolute(t *testing.T) {
 	}
 	if c, err := Load("config.toml", "", nil); err != nil || c.Import.Watch != filepath.Join(dir, "talks") {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestRelativeFoldersDoNotLieInOneAnother loads a configuration by a relative path: the
+// archive would have its own backups, or import itself, also where one of the folders is
+// absolute.
+func TestRelativeFoldersDoNotLieInOneAnother(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, folders := range [][2]string{{"d", "d/in"}, {"d", dir + "/d/in"}, {dir + "/d", "d/in"}, {"in/d", "in"}} {
+		for _, setting := range []string{"[import]\nwatch", "[backup]\nto"} {
+			text := fmt.Sprintf("data_dir = %q\n%s = %q\n", folders[0], setting, folders[1])
+			if err := os.WriteFile("config.toml", []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Load("config.toml", "", nil); err == nil || !strings.Contains(err.Error(), "one within the other") {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
 	}
 }

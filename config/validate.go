@@ -96,7 +96,7 @@ func (c *Config) validateListeners(bad func(string, string, ...any)) {
 	}
 	for _, p := range r.TrustedProxies {
 		if _, err := netip.ParsePrefix(p); err != nil {
-			bad("receiver.trusted_proxies", "%v; write an address range such as 127.0.0.1/32", err)
+			bad("receiver.trusted_proxies", "%q is no address range such as 127.0.0.1/32", p)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (c *Config) validateCredential(at string, a Account, bad func(string, strin
 
 func (c *Config) validateSchedule(bad func(string, string, ...any)) {
 	if _, err := time.LoadLocation(c.Sync.TimeZone); err != nil {
-		bad("sync.time_zone", "%v", err)
+		bad("sync.time_zone", "%q is no time zone such as Europe/Berlin", c.Sync.TimeZone)
 	}
 	for name, expr := range map[string]string{
 		"catch_up": c.Sync.CatchUp, "backfill": c.Sync.Backfill, "walk": c.Sync.Walk,

@@ -47,7 +47,7 @@ func checkNetwork(bad complain, setting, network string) {
 	p, err := netip.ParsePrefix(network)
 	switch {
 	case err != nil:
-		bad(setting, "%v; write an address range such as 127.0.0.1/32", err)
+		bad(setting, "%q is no address range such as 127.0.0.1/32", network)
 	case p.Addr().Is4In6():
 		bad(setting, "%s is an IPv4 range in IPv6 form; write it as IPv4", network)
 	case p.Bits() < leastBits(p):

@@ -25,7 +25,7 @@ func (c *Config) validateWeb(bad complain) {
 		host = "localhost" // nothing more is to be said about it
 	}
 	if _, err := time.LoadLocation(w.TimeZone); err != nil {
-		bad("web.time_zone", "%v", err)
+		bad("web.time_zone", "%q is no time zone such as Europe/Berlin", w.TimeZone)
 	}
 	if (w.TLSCert == "") != (w.TLSKey == "") {
 		bad("web.tls_cert", "and web.tls_key go together")

@@ -6,27 +6,34 @@ package crontab
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
 )
 
 // Parse parses a cron expression of five fields, or a descriptor such as "@daily", in a
-// time zone. It fails for an expression that never fires, such as a 31st of February.
+// time zone, unless the expression begins with one of its own ("CRON_TZ=Europe/Berlin …").
+// It fails for an expression that never fires, such as a 31st of February.
 func Parse(expr string, zone *time.Location) (s cron.Schedule, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library panics on some input
-			err = fmt.Errorf("parse %q: %v", expr, r)
+			s, err = nil, errNoSchedule(expr)
 		}
 	}()
 	if s, err = cron.ParseStandard(expr); err != nil {
-		return nil, err
+		return nil, errNoSchedule(expr) // the library's words are those of its code
 	}
-	if spec, ok := s.(*cron.SpecSchedule); ok {
+	hasZone := strings.HasPrefix(expr, "TZ=") || strings.HasPrefix(expr, "CRON_TZ=")
+	if spec, ok := s.(*cron.SpecSchedule); ok && !hasZone {
 		spec.Location = zone
 	}
 	if s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, zone)).IsZero() {
 		return nil, fmt.Errorf("%q never fires", expr)
 	}
 	return s, nil
+}
+
+func errNoSchedule(expr string) error {
+	return fmt.Errorf("%q is no schedule; write minute, hour, day of the month, month and day of the week, such as \"30 2 * * *\", or one such as \"@daily\"", expr)
 }

@@ -103,10 +103,16 @@ var inWords = []struct{ part, words string }{
 // timeWords are in messages about dates and times.
 var timeWords = regexp.MustCompile(`date|time|hour|minute|second`)
 
+// wrongDuration matches Go's message about a text that is no duration.
+var wrongDuration = regexp.MustCompile(`(invalid|in) duration "`)
+
 // describe says a message of the library in words.
 func describe(text string) string {
 	if found := wrongType.FindStringSubmatch(text); found != nil {
 		return fmt.Sprintf("takes %s, not %s", DescribeType(found[2]), withArticle(found[1]))
+	}
+	if wrongDuration.MatchString(text) {
+		return "takes " + DescribeType(".Duration")
 	}
 	for _, w := range inWords {
 		if strings.Contains(text, w.part) {

@@ -17,6 +17,16 @@ type file struct {
 	By    map[string]string `toml:"by"`
 	Rows  []row             `toml:"rows"`
 	Inner row               `toml:"inner"`
+	Keep  span              `toml:"keep"`
+}
+
+// span is a duration.
+type span time.Duration
+
+func (s *span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	*s = span(d)
+	return err
 }
 
 type row struct {
@@ -27,6 +37,9 @@ type row struct {
 // Go or of the library, nor the value, which may be a secret.
 func TestMistakesAreInWords(t *testing.T) {
 	for text, want := range map[string]string{
+		"keep = \"1y\"":                "keep: takes a duration such as",
+		"keep = \"30\"":                "keep: takes a duration such as",
+		"keep = \"digit\"":             "keep: takes a duration such as",
 		"title = 5":                    "title: takes a text in quotes, not an integer",
 		"title = true":                 "title: takes a text in quotes, not a boolean",
 		"title = [\"a\"]":              "title: takes a text in quotes, not an array",
