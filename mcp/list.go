@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ type listedActionItem struct {
 	actionItem
 	RecordingID int64  `json:"recording_id"`
 	Title       string `json:"title" jsonschema:"of the meeting"`
-	Date        string `json:"date" jsonschema:"of the meeting"`
+	Date        string `json:"date,omitempty" jsonschema:"of the meeting; absent when it is not known"`
 }
 
 func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a actionArgs) (*sdk.CallToolResult, actionAnswer, error) {
@@ -151,16 +152,18 @@ func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a 
 		if !ok {
 			continue // it has just gone
 		}
-		_, ticked := view.Ticks[notes.Item{RecordingID: i.RecordingID, At: i.Offset.Truncate(time.Millisecond), Text: i.Description}]
-		v := listedActionItem{actionItem: actionItem{Description: i.Description, Done: i.Completed || ticked, Assignee: i.Assignee, URL: s.link(i.RecordingID, i.Offset)},
-			RecordingID: i.RecordingID, Title: i.Title, Date: s.formatDate(i.Start)}
-		if v.Assignee == "" {
-			v.Assignee = i.Email
-		}
-		if i.Offset >= 0 {
-			v.At = api.FormatOffset(i.Offset)
-		}
-		out.ActionItems = append(out.ActionItems, v)
+		out.ActionItems = append(out.ActionItems, listedActionItem{s.actionItem(view, i), i.RecordingID, i.Title, s.formatDate(i.Start)})
 	}
 	return nil, out, nil
+}
+
+// actionItem returns an action item, which may have been done here.
+func (s *Server) actionItem(view roster.View, row archive.ActionRow) actionItem {
+	_, ticked := view.Ticks[notes.NewItem(row.RecordingID, row.Offset, row.Description)]
+	item := actionItem{Description: row.Description, Done: row.Completed || ticked, Assignee: cmp.Or(row.Assignee, row.Email),
+		URL: s.link(row.RecordingID, row.Offset)}
+	if row.Offset >= 0 {
+		item.At = api.FormatOffset(row.Offset)
+	}
+	return item
 }

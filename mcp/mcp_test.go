@@ -218,7 +218,7 @@ func TestWrongCallsAreToldWhy(t *testing.T) {
 		{"list_action_items", map[string]any{"state": "half"}, "open, done or all"},
 		{"get_meeting", map[string]any{}, "recording_id"},
 		{"count_trends", map[string]any{"queries": []string{"budget"}, "by": "week"}, "month, team or person"},
-		{"count_trends", map[string]any{"queries": []string{"("}}, "cannot be read"},
+		{"count_trends", map[string]any{"queries": []string{"("}}, "read the query at character"},
 		{"count_trends", map[string]any{"queries": []string{}}, "1 to 6"},
 	} {
 		if problem := call(t, c, w.tool, w.args, &struct{}{}); !strings.Contains(problem, w.want) {

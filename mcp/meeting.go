@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"minutebook/api"
+	"minutebook/archive"
 )
 
 type meetingArgs struct {
@@ -62,17 +63,22 @@ func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meeti
 	}
 	out := meetingAnswer{head: s.head(row), Team: m.RecordedBy.Team.Or(""), Language: m.TranscriptLanguage,
 		Entries: row.Entries, Gone: row.Gone}
+	view, err := s.view(ctx)
+	if err != nil {
+		return nil, meetingAnswer{}, s.publicError("reading the meeting", err)
+	}
+	items, err := s.Archive.ActionItems(ctx, archive.ActionQuery{Viewer: s.ViewerOf(ctx), RecordingID: a.RecordingID})
+	if err != nil {
+		return nil, meetingAnswer{}, s.publicError("reading the meeting", err)
+	}
 	for _, i := range m.CalendarInvitees {
-		out.Invited = append(out.Invited, invited{i.Name.Or(""), i.Email.Or(""), i.IsExternal})
+		if i.Name.Or("") != "" || i.Email.Or("") != "" {
+			out.Invited = append(out.Invited, invited{i.Name.Or(""), i.Email.Or(""), i.IsExternal})
+		}
 	}
 	out.Summary = m.DefaultSummary.Or(api.Summary{}).MarkdownFormatted.Or("")
-	for _, i := range m.ActionItems.Or(nil) {
-		who := i.Assignee.Or(api.Assignee{})
-		item := actionItem{Description: i.Description, Done: i.Completed, Assignee: who.Name.Or(who.Email.Or("")), At: i.RecordingTimestamp}
-		if at, err := api.ParseOffset(i.RecordingTimestamp); err == nil {
-			item.URL = s.link(row.RecordingID, at)
-		}
-		out.ActionItems = append(out.ActionItems, item)
+	for _, row := range items {
+		out.ActionItems = append(out.ActionItems, s.actionItem(view, row))
 	}
 	for _, h := range m.Highlights.Or(nil) {
 		at := time.Duration(h.StartTime * float64(time.Second))

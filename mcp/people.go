@@ -29,7 +29,7 @@ type person struct {
 	Meetings int      `json:"meetings"`
 	Spoke    int      `json:"spoke" jsonschema:"in so many of them"`
 	Share    float64  `json:"share,omitempty" jsonschema:"of the words said in these, 0 to 1"`
-	Last     string   `json:"last" jsonschema:"the newest meeting's date"`
+	Last     string   `json:"last,omitempty" jsonschema:"the newest meeting's date; absent when it is not known"`
 	Open     int      `json:"open_action_items,omitempty"`
 	Done     int      `json:"done_action_items,omitempty"`
 }
@@ -102,9 +102,6 @@ func (s *Server) countTrends(ctx context.Context, _ *sdk.CallToolRequest, a tren
 		request.Notes, request.SamePerson = known.Notes, known.SamePerson
 	}
 	trends, err := s.Index.Trends(ctx, request)
-	if wrong, ok := errors.AsType[*search.QueryError](err); ok {
-		return nil, trendsAnswer{}, fmt.Errorf("a query cannot be read at character %d: %s. %s", wrong.Pos, wrong.Message, wrong.Hint)
-	}
 	if err != nil {
 		return nil, trendsAnswer{}, s.publicError("counting trends", err)
 	}

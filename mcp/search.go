@@ -34,7 +34,7 @@ type searchAnswer struct {
 type head struct {
 	RecordingID int64  `json:"recording_id"`
 	Title       string `json:"title"`
-	Date        string `json:"date" jsonschema:"when it was recorded"`
+	Date        string `json:"date,omitempty" jsonschema:"when it was recorded; absent when that is not known"`
 	Minutes     int    `json:"minutes,omitempty"`
 	Type        string `json:"meeting_type,omitempty"`
 	RecordedBy  string `json:"recorded_by,omitempty"`
@@ -61,9 +61,6 @@ func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArg
 		s.AddNotes(ctx, &request)
 	}
 	answer, err := s.Index.Search(ctx, request)
-	if wrong, ok := errors.AsType[*search.QueryError](err); ok {
-		return nil, searchAnswer{}, fmt.Errorf("the query cannot be read at character %d: %s. %s", wrong.Pos, wrong.Message, wrong.Hint)
-	}
 	if err != nil {
 		return nil, searchAnswer{}, s.publicError("search", err)
 	}
@@ -102,7 +99,11 @@ func (s *Server) head(r *archive.Row) head {
 	return h
 }
 
+// formatDate writes a time in the reader's zone, "" for one that is not known.
 func (s *Server) formatDate(t time.Time) string {
+	if t.Unix() <= 0 {
+		return ""
+	}
 	return t.In(s.Location).Format("2006-01-02 15:04 MST")
 }
 
@@ -122,7 +123,12 @@ func (s *Server) link(id int64, at time.Duration) string {
 // publicError returns an error for the assistant. It logs an inner error instead
 // of returning it.
 func (s *Server) publicError(action string, err error) error {
+	var wrong *search.QueryError
 	switch {
+	case errors.As(err, &wrong):
+		return wrong // it names the character, and what would be right
+	case errors.Is(err, search.ErrCursor):
+		return errors.New("cursor is of another search: give the next_cursor of an answer to the same query")
 	case errors.Is(err, archive.ErrNotFound):
 		return errors.New("there is no such meeting in this archive; search_meetings finds its recording_id")
 	case errors.Is(err, archive.ErrForgotten):

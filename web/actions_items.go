@@ -70,11 +70,7 @@ func (s *server) readItems(r *http.Request, view roster.View, list roster.ItemLi
 
 // itemOf returns the identity of an action item.
 func itemOf(row archive.ActionRow) notes.Item {
-	at := row.Offset
-	if at >= 0 {
-		at = at.Truncate(time.Millisecond)
-	}
-	return notes.Item{RecordingID: row.RecordingID, At: at, Text: row.Description}
+	return notes.NewItem(row.RecordingID, row.Offset, row.Description)
 }
 
 // tick answers POST /actions/tick: the action item with meeting, at (milliseconds) and

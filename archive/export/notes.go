@@ -82,7 +82,7 @@ func mergedName(names []string, p Person) (name, email string) {
 
 // isDone tells whether an action item was done, here or at the service.
 func (a Added) isDone(id int64, at time.Duration, text string, completed bool) bool {
-	_, ticked := a.Ticks[notes.Item{RecordingID: id, At: at, Text: text}]
+	_, ticked := a.Ticks[notes.NewItem(id, at, text)]
 	return completed || ticked
 }
 

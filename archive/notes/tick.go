@@ -19,6 +19,14 @@ type Item struct {
 	Text        string        // its description
 }
 
+// NewItem returns the item of a meeting with a text; at < 0: its moment is not known.
+func NewItem(id int64, at time.Duration, text string) Item {
+	if at >= 0 { // else cutting it would make it the beginning of the recording
+		at = at.Truncate(time.Millisecond)
+	}
+	return Item{RecordingID: id, At: at, Text: text}
+}
+
 // compareItems orders items by meeting, moment and text.
 func compareItems(a, b Item) int {
 	return cmp.Or(cmp.Compare(a.RecordingID, b.RecordingID), cmp.Compare(a.At, b.At), cmp.Compare(a.Text, b.Text))

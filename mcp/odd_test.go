@@ -1,0 +1,74 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/archive/notes"
+	"minutebook/archive/roster"
+)
+
+// TestUnknownValuesAreNotInvented reads a meeting without a date, with blank people and an
+// action item without a time that was done here: no answer has a date, a time or a state of
+// its own making, and the tools say the same.
+func TestUnknownValuesAreNotInvented(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	archivetest.Apply(t, s.Archive, archivetest.Epoch, []byte(`{"recording_id":1,"title":"Odd","calendar_invitees":[null,{},{"name":"Ben"}],
+		"action_items":[{"description":"call","assignee":{"name":"","email":"bob@x.example"},"recording_timestamp":"99:99:99"}]}`))
+	if err := s.Index.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	added, err := notes.Open(t.Context(), notes.Options{Archive: s.Archive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := added.Tick(t.Context(), notes.Owner, notes.Item{RecordingID: 1, At: -1, Text: "call"}); err != nil {
+		t.Fatal(err)
+	}
+	s.View = func(ctx context.Context) (v roster.View, err error) {
+		v.Viewer = archive.Viewer{All: true}
+		v.Ticks, err = added.AllTicks(ctx)
+		return v, err
+	}
+	c := connect(t, s)
+	var meeting meetingAnswer
+	if problem := call(t, c, "get_meeting", map[string]any{"recording_id": 1}, &meeting); problem != "" {
+		t.Fatal(problem)
+	}
+	want := actionItem{Description: "call", Done: true, Assignee: "bob@x.example", URL: "http://127.0.0.1:8080/meetings/1"}
+	if meeting.Date != "" || len(meeting.Invited) != 1 || len(meeting.ActionItems) != 1 || meeting.ActionItems[0] != want {
+		t.Errorf("the meeting is %+v", meeting)
+	}
+	var list actionAnswer
+	if problem := call(t, c, "list_action_items", map[string]any{"state": "done", "person": "bob@x.example"}, &list); problem != "" {
+		t.Fatal(problem)
+	}
+	if len(list.ActionItems) != 1 || list.ActionItems[0].actionItem != want || list.ActionItems[0].Date != "" {
+		t.Errorf("the list is %+v", list)
+	}
+	var people peopleAnswer
+	if problem := call(t, c, "list_people", map[string]any{"name": "bob@x.example"}, &people); problem != "" || len(people.People) != 1 || people.People[0].Last != "" {
+		t.Errorf("people: %s, %+v", problem, people)
+	}
+}
+
+// TestMistakesOfAssistantsAreNamed makes mistakes that are the assistant's to correct.
+func TestMistakesOfAssistantsAreNamed(t *testing.T) {
+	c := connect(t, newServer(t, archive.Viewer{All: true}))
+	for _, mistake := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"search_meetings", map[string]any{"query": "budget", "cursor": "garbage"}, "give the next_cursor"},
+		{"search_meetings", map[string]any{"query": ")"}, "at character 1"},
+		{"count_trends", map[string]any{"queries": []string{")"}}, "at character 1"},
+	} {
+		if problem := call(t, c, mistake.tool, mistake.args, nil); !strings.Contains(problem, mistake.want) {
+			t.Errorf("%s %v: %q", mistake.tool, mistake.args, problem)
+		}
+	}
+}
