@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"strconv"
@@ -40,7 +41,7 @@ func newActions(m *api.Meeting, id int64) []openItem {
 	var out []openItem
 	for _, a := range m.ActionItems.Or(nil) {
 		who := a.Assignee.Or(api.Assignee{})
-		v := action{Text: a.Description, Who: who.Name.Or(who.Email.Or("")), Email: who.Email.Or(""),
+		v := action{Text: a.Description, Who: cmp.Or(who.Name.Or(""), who.Email.Or("")), Email: who.Email.Or(""),
 			Team: who.Team.Or(""), Done: a.Completed, ByHand: a.UserGenerated, At: -1}
 		if at, err := api.ParseOffset(a.RecordingTimestamp); err == nil {
 			v.At = at
@@ -90,7 +91,7 @@ func newCRM(m *api.Meeting) *crm {
 		add("Company", v.Name.Or(""), "", v.RecordURL.Or(""))
 	}
 	for _, v := range matches.Contacts.Or(nil) {
-		add("Contact", v.Name.Or(v.Email.Or("")), v.Email.Or(""), v.RecordURL.Or(""))
+		add("Contact", cmp.Or(v.Name.Or(""), v.Email.Or("")), v.Email.Or(""), v.RecordURL.Or(""))
 	}
 	for _, v := range matches.Deals.Or(nil) {
 		detail := ""

@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ func WriteMarkdown(w io.Writer, m *Meeting) error {
 		b.WriteString("\n## Highlights\n\n")
 		for _, h := range marks {
 			at := time.Duration(h.StartTime * float64(time.Second))
-			fmt.Fprintf(b, "- **%s** %s: %s\n", mdText(h.Type), moments.format(at), mdText(h.Summary.Or(h.Text.Or(""))))
+			fmt.Fprintf(b, "- %s%s: %s\n", mdStrong(h.Type), moments.format(at), mdText(cmp.Or(h.Summary.Or(""), h.Text.Or(""))))
 		}
 	}
 	mdNotes(b, m, moments)
@@ -41,7 +42,7 @@ func WriteMarkdown(w io.Writer, m *Meeting) error {
 		b.WriteString("\n## Transcript\n")
 	}
 	for _, e := range m.Entries {
-		fmt.Fprintf(b, "\n**%s** %s %s\n", mdText(e.Speaker), moments.format(e.Offset), mdText(e.Text))
+		fmt.Fprintf(b, "\n%s%s %s\n", mdStrong(e.Speaker), moments.format(e.Offset), mdText(e.Text))
 	}
 	return b.Flush()
 }
@@ -192,6 +193,15 @@ var mdEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`,
 
 // mdText returns a text on one line, as Markdown that shows exactly this text.
 func mdText(s string) string { return mdEscapes.Replace(oneLine(s)) }
+
+// mdStrong returns a name as strong text with a space after it, "" for one without letters:
+// asterisks alone would be shown, or be a rule.
+func mdStrong(name string) string {
+	if name = mdText(name); name == "" {
+		return ""
+	}
+	return "**" + name + "** "
+}
 
 // lowerHeadings moves the headings of a summary below its own heading. Fenced code
 // stays as it is.

@@ -63,14 +63,14 @@ type (
 
 	// ActionItemRow is a row of the table action_items.
 	ActionItemRow struct {
-		RecordingID   int64   `parquet:"recording_id"`
-		Index         int32   `parquet:"item"` // from 0
-		Description   string  `parquet:"description"`
-		AssigneeName  string  `parquet:"assignee_name,dict"`
-		AssigneeEmail string  `parquet:"assignee_email,dict"`
-		Offset        float64 `parquet:"offset_seconds"`
-		Completed     bool    `parquet:"completed"`
-		UserGenerated bool    `parquet:"user_generated"`
+		RecordingID   int64    `parquet:"recording_id"`
+		Index         int32    `parquet:"item"` // from 0
+		Description   string   `parquet:"description"`
+		AssigneeName  string   `parquet:"assignee_name,dict"`
+		AssigneeEmail string   `parquet:"assignee_email,dict"`
+		Offset        *float64 `parquet:"offset_seconds,optional"` // nil: not known
+		Completed     bool     `parquet:"completed"`
+		UserGenerated bool     `parquet:"user_generated"`
 	}
 )
 
@@ -209,9 +209,13 @@ func personRows(m *Meeting) (rows []PersonRow) {
 func actionItemRows(m *Meeting) (rows []ActionItemRow) {
 	for i, item := range m.Notes.ActionItems.Or(nil) {
 		assignee := item.Assignee.Or(api.Assignee{})
-		offset, _ := api.ParseOffset(item.RecordingTimestamp) // 0 where it has none
-		rows = append(rows, ActionItemRow{m.Row.RecordingID, int32(i), item.Description, assignee.Name.Or(""), assignee.Email.Or(""),
-			offset.Seconds(), item.Completed, item.UserGenerated})
+		row := ActionItemRow{m.Row.RecordingID, int32(i), item.Description, assignee.Name.Or(""), assignee.Email.Or(""),
+			nil, item.Completed, item.UserGenerated}
+		if at, err := api.ParseOffset(item.RecordingTimestamp); err == nil {
+			seconds := at.Seconds()
+			row.Offset = &seconds
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -103,7 +103,7 @@ func exportByMonth(t *testing.T, place string) {
 		{1, "Ben", "ben@acme.example", false, true, true}, {1, "Cy", "", false, true, false}}) {
 		t.Errorf("%+v", rows)
 	}
-	if rows := readTable[ActionItemRow](t, place, "action_items", "2026-01"); !reflect.DeepEqual(rows, []ActionItemRow{{1, 0, "Go", "Ben", "", 60, true, false}}) {
+	if rows := readTable[ActionItemRow](t, place, "action_items", "2026-01"); !reflect.DeepEqual(rows, []ActionItemRow{{1, 0, "Go", "Ben", "", new(60.0), true, false}}) {
 		t.Errorf("%+v", rows)
 	}
 	if rows := readTable[MeetingRow](t, place, "meetings", noMonth); len(rows) != 1 || rows[0].RecordingID != 9 || rows[0].Start != nil {
@@ -343,4 +343,16 @@ func documentedQuery(t *testing.T, dir string) string {
 		t.Fatal("docs/parquet.md has no query")
 	}
 	return strings.ReplaceAll(query, "'DIR/", "'"+dir+"/")
+}
+
+// TestActionItemsWithoutATime has no time for one that the service gives none, instead of the
+// beginning of the recording.
+func TestActionItemsWithoutATime(t *testing.T) {
+	a, place := archivetest.New(t), filepath.Join(t.TempDir(), "tables")
+	archivetest.Apply(t, a, archivetest.Epoch, []byte(`{"recording_id": 1, "action_items": [{"description": "begin", "recording_timestamp": "00:00:00"}, {"description": "some time"}]}`))
+	tables(t, a, place)
+	rows := readTable[ActionItemRow](t, place, "action_items", noMonth)
+	if len(rows) != 2 || rows[0].Offset == nil || *rows[0].Offset != 0 || rows[1].Offset != nil {
+		t.Errorf("%+v", rows)
+	}
 }

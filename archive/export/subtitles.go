@@ -151,10 +151,7 @@ var srtText = strings.NewReplacer("<", "‹", ">", "›", "{", "(", "}", ")")
 func WriteSRT(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
 	for i, c := range makeCues(m.Entries, m.length()) {
-		text := srtText.Replace(c.text)
-		if c.speaker != "" {
-			text = srtText.Replace(c.speaker) + ": " + text
-		}
+		text := srtText.Replace(speakerPrefix(c.speaker) + c.text)
 		fmt.Fprintf(b, "%d\r\n%s --> %s\r\n%s\r\n\r\n", i+1, cueTime(c.from, ','), cueTime(c.to, ','), text)
 	}
 	return b.Flush()

@@ -29,8 +29,8 @@ func WriteText(w io.Writer, m *Meeting) error {
 	if len(names) > 0 {
 		fmt.Fprintf(b, "With %s\n", strings.Join(names, ", "))
 	}
-	if s, ok := m.Notes.DefaultSummary.Get(); ok && s.MarkdownFormatted.Or("") != "" {
-		fmt.Fprintf(b, "\nSUMMARY\n\n%s\n", strings.TrimSpace(s.MarkdownFormatted.Or("")))
+	if s := strings.TrimSpace(m.Notes.DefaultSummary.Or(api.Summary{}).MarkdownFormatted.Or("")); s != "" {
+		fmt.Fprintf(b, "\nSUMMARY\n\n%s\n", s)
 	}
 	if items, _ := m.Notes.ActionItems.Get(); len(items) > 0 {
 		b.WriteString("\nACTION ITEMS\n\n")
@@ -46,15 +46,24 @@ func WriteText(w io.Writer, m *Meeting) error {
 		b.WriteString("\nTRANSCRIPT\n\n")
 	}
 	for _, e := range m.Entries {
-		fmt.Fprintf(b, "[%s] %s: %s\n", api.FormatOffset(e.Offset), oneLine(e.Speaker), oneLine(e.Text))
+		fmt.Fprintf(b, "[%s] %s%s\n", api.FormatOffset(e.Offset), speakerPrefix(oneLine(e.Speaker)), oneLine(e.Text))
 	}
 	return b.Flush()
 }
 
 func assigneeSuffix(item api.ActionItem) string {
-	who, ok := item.Assignee.Get()
-	if !ok || who.Name.Or(who.Email.Or("")) == "" {
+	who := item.Assignee.Or(api.Assignee{})
+	p, ok := personOf(oneLine(who.Name.Or("")), who.Email.Or(""))
+	if !ok {
 		return ""
 	}
-	return " (" + oneLine(who.Name.Or(who.Email.Or(""))) + ")"
+	return " (" + p.Name + ")"
+}
+
+// speakerPrefix returns what stands before the words of a speaker, "" for one without a name.
+func speakerPrefix(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + ": "
 }
