@@ -11,6 +11,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 )
 
 func (m *Main) historyCmd() *cobra.Command {
@@ -41,7 +42,7 @@ func (m *Main) historyCmd() *cobra.Command {
 
 func printHistory(w io.Writer, h control.HistoryResult) error {
 	for _, d := range h.Differences {
-		if _, err := fmt.Fprintln(w, d); err != nil {
+		if _, err := fmt.Fprintln(w, phrase.TameLines(d.String())); err != nil {
 			return err
 		}
 	}

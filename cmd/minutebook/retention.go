@@ -99,7 +99,7 @@ func (m *Main) printExpired(raw json.RawMessage) error {
 	if !e.WaitsUntil.IsZero() {
 		waits = "\tits team, type or start was changed at the service: not before " + e.WaitsUntil.Local().Format(time.DateTime)
 	}
-	_, err := fmt.Fprintf(m.Stdout, "%d\t%s\t%d bytes\trule %d\t%s%s\n", e.RecordingID, e.Start.Format(time.DateOnly), e.Bytes, e.Rule, e.Title, waits)
+	_, err := fmt.Fprintf(m.Stdout, "%d\t%s\t%d bytes\trule %d\t%s%s\n", e.RecordingID, e.Start.Format(time.DateOnly), e.Bytes, e.Rule, phrase.Tame(e.Title), waits)
 	return err
 }
 

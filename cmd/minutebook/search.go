@@ -72,13 +72,13 @@ func printSearch(w io.Writer, r control.SearchResult, colour bool, page string) 
 		fmt.Fprintf(&b, "%s\n", r.Relaxed)
 	}
 	if r.DidYouMean != "" {
-		fmt.Fprintf(&b, "did you mean: %s\n", r.DidYouMean)
+		fmt.Fprintf(&b, "did you mean: %s\n", phrase.Tame(r.DidYouMean))
 	}
 	if r.Indexed < r.Known {
 		fmt.Fprintf(&b, "indexing: %d of %s so far\n", r.Indexed, phrase.Meetings(r.Known))
 	}
 	for _, found := range r.Meetings {
-		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", formatDay(found.Start), found.Title, found.RecordingID)
+		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", formatDay(found.Start), phrase.Tame(found.Title), found.RecordingID)
 		for _, moment := range found.Moments {
 			fmt.Fprintf(&b, "  %s%s\n", momentPlace(moment), formatSnippet(moment, colour))
 			if page != "" {
@@ -89,7 +89,7 @@ func printSearch(w io.Writer, r control.SearchResult, colour bool, page string) 
 			fmt.Fprintf(&b, "    %s\n", momentLink(page, found.RecordingID, control.FoundMoment{}))
 		}
 		if found.Why != "" {
-			fmt.Fprintf(&b, "  %s\n", found.Why)
+			fmt.Fprintf(&b, "  %s\n", phrase.Tame(found.Why))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -106,23 +106,23 @@ func momentPlace(m control.FoundMoment) string {
 	if part := search.PartName(api.Part(m.Part)); part != "" {
 		b.WriteString("[" + part + "] ")
 	}
-	if m.Speaker != "" {
-		b.WriteString(m.Speaker + ": ")
+	if name := phrase.Tame(m.Speaker); name != "" {
+		b.WriteString(name + ": ")
 	}
 	return b.String()
 }
 
 func formatSnippet(m control.FoundMoment, colour bool) string {
 	if len(m.Snippet) == 0 {
-		return m.Text
+		return phrase.Tame(m.Text)
 	}
 	var b strings.Builder
 	for _, s := range m.Snippet {
 		if s.Hit && colour {
-			b.WriteString("\x1b[1m" + s.Text + "\x1b[0m")
+			b.WriteString("\x1b[1m" + phrase.TameLines(s.Text) + "\x1b[0m")
 			continue
 		}
-		b.WriteString(s.Text)
+		b.WriteString(phrase.TameLines(s.Text))
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
 }

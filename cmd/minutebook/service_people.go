@@ -9,6 +9,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 	"minutebook/service"
 )
 
@@ -88,7 +89,7 @@ func (m *Main) usersListCmd() *cobra.Command {
 		defer flush()
 		for _, u := range users {
 			p := u.Permissions.Or(api.Permissions{})
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Email, u.Name.Or(""), u.Status, p.SettingsAccess.Level, p.ViewAccess.Level)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", phrase.Tame(u.Email), phrase.Tame(u.Name.Or("")), u.Status, p.SettingsAccess.Level, p.ViewAccess.Level)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"minutebook/api"
 	"minutebook/control"
 	"minutebook/internal/civil"
+	"minutebook/internal/phrase"
 )
 
 func (m *Main) showCmd() *cobra.Command {
@@ -83,16 +85,16 @@ func parseMoment(flag, text string) (time.Time, error) {
 // items, transcript.
 func printMeeting(w io.Writer, meeting *api.Meeting) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", meeting.Title)
+	fmt.Fprintf(&b, "%s\n", cmp.Or(phrase.Tame(meeting.Title), "Untitled"))
 	if start, end := meeting.RecordingStartTime, meeting.RecordingEndTime; !start.IsZero() {
 		fmt.Fprintf(&b, "%s", start.Local().Format("Monday 2 January 2006, 15:04"))
-		if !end.IsZero() {
+		if end.After(start.Time) {
 			fmt.Fprintf(&b, " (%d min)", int(end.Sub(start.Time).Minutes()))
 		}
 		b.WriteString("\n")
 	}
-	if summary, ok := meeting.DefaultSummary.Get(); ok {
-		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(summary.MarkdownFormatted.Or("")))
+	if summary := strings.TrimSpace(phrase.TameLines(meeting.DefaultSummary.Or(api.Summary{}).MarkdownFormatted.Or(""))); summary != "" {
+		fmt.Fprintf(&b, "\n%s\n", summary)
 	}
 	if items := meeting.ActionItems.Or(nil); len(items) > 0 {
 		b.WriteString("\n")
@@ -101,14 +103,18 @@ func printMeeting(w io.Writer, meeting *api.Meeting) error {
 			if item.Completed {
 				mark = "x"
 			}
-			fmt.Fprintf(&b, "[%s] %s\n", mark, item.Description)
+			fmt.Fprintf(&b, "[%s] %s\n", mark, phrase.Tame(item.Description))
 		}
 	}
 	for i, entry := range meeting.Transcript.Or(nil) {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "%s  %s: %s\n", entry.Timestamp, entry.Speaker.DisplayName, entry.Text)
+		fmt.Fprintf(&b, "%-8s  ", phrase.Tame(entry.Timestamp))
+		if name := phrase.Tame(entry.Speaker.DisplayName); name != "" {
+			b.WriteString(name + ": ")
+		}
+		b.WriteString(phrase.Tame(entry.Text) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

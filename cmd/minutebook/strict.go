@@ -14,6 +14,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/nearest"
+	"minutebook/internal/phrase"
 )
 
 // finishCommand makes every misuse of a command, and of those below it, a [usageError],
@@ -134,7 +135,7 @@ func (m *Main) completePerson(cmd *cobra.Command, args []string, _ string) (addr
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	for _, p := range people {
-		addresses = append(addresses, cobra.CompletionWithDesc(p.Address(), p.Name))
+		addresses = append(addresses, cobra.CompletionWithDesc(p.Address(), phrase.Tame(p.Name)))
 	}
 	return addresses, cobra.ShellCompDirectiveNoFileComp
 }
@@ -159,7 +160,7 @@ func (m *Main) completeMeeting(cmd *cobra.Command, args []string, typed string) 
 		return nil, directive
 	}
 	for _, meeting := range found.Meetings {
-		ids = append(ids, cobra.CompletionWithDesc(fmt.Sprint(meeting.RecordingID), formatDay(meeting.Start)+" "+meeting.Title))
+		ids = append(ids, cobra.CompletionWithDesc(fmt.Sprint(meeting.RecordingID), formatDay(meeting.Start)+" "+phrase.Tame(meeting.Title)))
 	}
 	return ids, directive
 }

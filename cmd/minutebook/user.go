@@ -75,7 +75,7 @@ func (m *Main) userListCmd() *cobra.Command {
 				w, flush := m.newTable()
 				defer flush()
 				for _, p := range people {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(p.Addresses, ", "), p.Name, describePerson(p), phrase.Count(p.Sessions, "session", "sessions"), p.CreatedAt.Local().Format(time.DateOnly))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(p.Addresses, ", "), phrase.Tame(p.Name), describePerson(p), phrase.Count(p.Sessions, "session", "sessions"), p.CreatedAt.Local().Format(time.DateOnly))
 				}
 				return nil
 			})

@@ -37,15 +37,22 @@ func Error(err error) string {
 // so that nobody's words look like another part of a message.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Tame returns somebody's words for a message as OneLine does, without control characters,
-// which terminals obey, and without those that turn the direction of the text after them.
-func Tame(text string) string {
-	return OneLine(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !unicode.IsSpace(r) || TurnsText(r) {
+// Tame returns somebody's words for a message or a terminal as OneLine and TameLines do.
+func Tame(text string) string { return OneLine(TameLines(text)) }
+
+// TameLines returns somebody's words without control characters, which terminals obey, and
+// without those that turn the direction of the text after them. White space stays, but for
+// carriage returns, with which a line would hide the one before.
+func TameLines(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return ' '
+		case unicode.IsControl(r) && !unicode.IsSpace(r) || TurnsText(r):
 			return -1
 		}
 		return r
-	}, text))
+	}, text)
 }
 
 // TurnsText reports whether a character turns the direction of the text after it. The marks of
