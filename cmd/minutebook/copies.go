@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/mail"
+	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"time"
 
@@ -84,10 +87,8 @@ func (m *Main) importCmd() *cobra.Command {
 			if q.Paths, err = absolutePaths(args); err != nil {
 				return err
 			}
-			if q.Identity != "" {
-				if q.Identity, err = filepath.Abs(q.Identity); err != nil {
-					return err
-				}
+			if err = makeAbsolute(&q.Identity); err != nil {
+				return err
 			}
 			r, err := callWithProgress[importer.Result](cmd.Context(), m, "import", q)
 			if err != nil {
@@ -140,7 +141,23 @@ func absolutePaths(paths []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[i] = abs
+		all[i] = nameOpenFile(abs)
 	}
 	return all, nil
+}
+
+// openFile is a name by which a process finds a file that it has open.
+var openFile = regexp.MustCompile(`^(?:/dev|/proc/self)/fd/([0-9]+)$`)
+
+// nameOpenFile returns a name that another process, the daemon, can open too, for a file
+// that this one has open, such as /dev/stdin. It returns other names as they are.
+func nameOpenFile(path string) string {
+	number := []string{"", "0"}
+	if path != "/dev/stdin" {
+		number = openFile.FindStringSubmatch(path)
+	}
+	if number == nil || runtime.GOOS != "linux" {
+		return path
+	}
+	return fmt.Sprintf("/proc/%d/fd/%s", os.Getpid(), number[1])
 }

@@ -83,6 +83,7 @@ func makeAbsolute(paths ...*string) (err error) {
 	for _, path := range paths {
 		if *path != "" && err == nil {
 			*path, err = generation.Absolute(*path)
+			*path = nameOpenFile(*path)
 		}
 	}
 	if err != nil {
