@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -192,7 +193,7 @@ func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, 
 	}
 	for _, id := range listed {
 		if row := rows[id]; row != nil {
-			fmt.Fprintf(&b, "\n%s, %s\n%s", phrase.Tame(row.Title), row.Start.In(zone).Format("2 January 2006, 15:04"), d.link(id, -1))
+			fmt.Fprintf(&b, "\n%s\n%s", phrase.NameMeeting(cmp.Or(row.Title, row.MeetingTitle), row.Key().Start.In(zone), "2 January 2006, 15:04"), d.link(id, -1))
 		}
 	}
 	writeMore(&b, len(arrived)-len(listed))
@@ -206,7 +207,7 @@ func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, 
 	}
 	for _, key := range shown {
 		if item, ok := texts[key]; ok {
-			fmt.Fprintf(&b, "\n- %s%s (%s, %s)\n%s", phrase.Tame(item.Description), assignee(item), phrase.Tame(item.Title), item.Start.In(zone).Format("2 January 2006"), d.link(item.RecordingID, item.Offset))
+			fmt.Fprintf(&b, "\n- %s%s (%s)\n%s", phrase.Tame(item.Description), assignee(item), phrase.NameMeeting(item.Title, item.Start.In(zone), "2 January 2006"), d.link(item.RecordingID, item.Offset))
 		}
 	}
 	writeMore(&b, len(items)-len(shown))
@@ -225,10 +226,11 @@ func (d *Digests) link(id int64, at time.Duration) string {
 }
 
 func assignee(item archive.ActionRow) string {
-	if item.Assignee == "" {
+	who := phrase.Tame(cmp.Or(item.Assignee, item.Email))
+	if who == "" {
 		return ""
 	}
-	return ", " + phrase.Tame(item.Assignee)
+	return ", " + who
 }
 
 func writeMore(b *strings.Builder, n int) {

@@ -82,6 +82,13 @@ func TestDigests(t *testing.T) {
 	}
 	arrive(2, "ada@example.com")
 	arrive(3, "bob@example.com")
+	odd, err := archive.FromMeeting("main", archive.SourceList, now, []byte(`{"recording_id":90,"title":" ","shared_with":"no_teams","action_items":[{"description":"call","assignee":{"name":"","email":"cy@x.example"}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Apply(t.Context(), []archive.Observation{odd}); err != nil {
+		t.Fatal(err)
+	}
 	bob.down = true
 	if err := send(1, 7, 0); err == nil || !strings.Contains(err.Error(), "person/2") {
 		t.Errorf("a channel that is down: %v", err)
@@ -112,11 +119,12 @@ func TestDigests(t *testing.T) {
 	if len(owner.got) != 1 || len(wall.got) != 1 || len(bob.got) != 1 {
 		t.Fatalf("%d, %d, %d digests", len(owner.got), len(wall.got), len(bob.got))
 	}
-	if m := owner.got[0]; m.Title != "2 meetings arrived, 3 action items open" || !strings.Contains(m.Text, "Meeting 2, 1 March 2026, 10:00\n  https://minutes.example/meetings/2\n") ||
+	if m := owner.got[0]; m.Title != "3 meetings arrived, 4 action items open" || !strings.Contains(m.Text, "Meeting 2, 1 March 2026, 10:00\n  https://minutes.example/meetings/2\n") ||
+		!strings.Contains(m.Text, "\nUntitled\n  https://minutes.example/meetings/90\n") || !strings.Contains(m.Text, "- call, cy@x.example (Untitled)\n") ||
 		!strings.Contains(m.Text, "- task 3, R (Meeting 3, 1 March 2026)\n  https://minutes.example/meetings/3?t=7\n") {
 		t.Errorf("%s\n%s", m.Title, m.Text)
 	}
-	if m := wall.got[0]; m.Title != "2 meetings arrived, 3 action items open" || strings.Contains(m.Text, "Meeting") || strings.Contains(m.Text, "task") {
+	if m := wall.got[0]; m.Title != "3 meetings arrived, 4 action items open" || strings.Contains(m.Text, "Meeting") || strings.Contains(m.Text, "task") {
 		t.Errorf("%s\n%s", m.Title, m.Text)
 	}
 	if m := bob.got[0]; m.Title != "1 meeting arrived, 1 action item open" || strings.Contains(m.Text, "Meeting 2") || !strings.Contains(m.Text, "task 3") {
@@ -158,8 +166,8 @@ func TestDigests(t *testing.T) {
 	for _, m := range owner.got[2:] {
 		weekly = append(weekly, m.At.Format("2 15:04 ")+m.Title)
 	}
-	if want := []string{"2 06:30 1 meeting arrived, 4 action items open", "9 06:30 0 meetings arrived, 4 action items open", "16 06:30 0 meetings arrived, 4 action items open",
-		"23 06:30 0 meetings arrived, 4 action items open", "30 05:30 2 meetings arrived, 6 action items open"}; !slices.Equal(weekly, want) {
+	if want := []string{"2 06:30 1 meeting arrived, 5 action items open", "9 06:30 0 meetings arrived, 5 action items open", "16 06:30 0 meetings arrived, 5 action items open",
+		"23 06:30 0 meetings arrived, 5 action items open", "30 05:30 2 meetings arrived, 7 action items open"}; !slices.Equal(weekly, want) {
 		t.Errorf("weekly digests: %q, want %q", weekly, want)
 	}
 }

@@ -286,7 +286,10 @@ func (n *notifier) match(ctx context.Context, viewer archive.Viewer, saved notes
 
 // newMatch returns a hit as the notification shows it.
 func (n *notifier) newMatch(saved notes.SavedSearch, h search.Hit) notice.Match {
-	m := notice.Match{RecordingID: h.Row.RecordingID, Title: meetingTitle(h.Row), Start: api.TimeOf(h.Row.Key().Start)}
+	m := notice.Match{RecordingID: h.Row.RecordingID, Title: meetingTitle(h.Row)}
+	if start := h.Row.Key().Start; start.Unix() > 0 { // else it is not known
+		m.Start = api.TimeOf(start)
+	}
 	at, entry := time.Duration(-1), -1
 	if len(h.Moments) > 0 {
 		m.Speaker, m.Text, at, entry = h.Moments[0].Speaker, h.Moments[0].Text, h.Moments[0].Offset, h.Moments[0].Entry

@@ -2,11 +2,13 @@
 package phrase
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 )
 
@@ -59,6 +61,16 @@ func TameLines(text string) string {
 // direction, which Arabic and Hebrew texts have, act on their neighbours alone.
 func TurnsText(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// NameMeeting returns a meeting's title, and its start in a layout where that is known, for a
+// list in a message.
+func NameMeeting(title string, start time.Time, layout string) string {
+	name := cmp.Or(Tame(title), "Untitled")
+	if start.Unix() > 0 {
+		name += ", " + start.Format(layout)
+	}
+	return name
 }
 
 // Count returns a number and its noun, such as "1 try" and "2 tries".

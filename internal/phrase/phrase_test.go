@@ -5,12 +5,23 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 )
 
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0 tries", 1: "1 try", 2: "2 tries"} {
 		if got := Count(n, "try", "tries"); got != want {
 			t.Errorf("%d: %q", n, got)
+		}
+	}
+	for want, got := range map[string]string{
+		"Plan, 5 July":     NameMeeting("Plan\n", time.Date(2026, 7, 5, 0, 0, 0, 0, time.UTC), "2 January"),
+		"Untitled, 5 July": NameMeeting(" \u202e", time.Date(2026, 7, 5, 0, 0, 0, 0, time.UTC), "2 January"),
+		"Plan":             NameMeeting("Plan", time.Unix(0, 0), "2 January"),
+		"Untitled":         NameMeeting("", time.Time{}, "2 January"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	if got := Meetings(1) + ", " + Recordings(int64(2)); got != "1 meeting, 2 recordings" {

@@ -68,7 +68,7 @@ func writeFound(w *strings.Builder, f Found, zone *time.Location) {
 			fmt.Fprintf(w, "and %d more\n\n", len(f.Matches)-i)
 			break
 		}
-		fmt.Fprintf(w, "%s, %s\n", phrase.Tame(m.Title), m.Start.In(zone).Format("2 January 2006, 15:04"))
+		fmt.Fprintf(w, "%s\n", phrase.NameMeeting(m.Title, m.Start.In(zone), "2 January 2006, 15:04"))
 		if m.Text != "" {
 			who := ""
 			if m.Speaker != "" {
