@@ -201,26 +201,3 @@ func TestMomentsLeadIntoTheRecording(t *testing.T) {
 		}
 	}
 }
-
-// TestBlankNamesLeaveNoMarks renders a meeting whose speaker, highlight's type and assignee are
-// blank: nothing stands for them, and what is said instead of them is not lost.
-func TestBlankNamesLeaveNoMarks(t *testing.T) {
-	var notes api.Meeting
-	if err := json.Unmarshal([]byte(`{"default_summary": {"markdown_formatted": " "}, "highlights": [{"type": "", "summary": "", "text": "said"}],
-		"action_items": [{"description": "call", "assignee": {"name": "", "email": "bob@x.example"}}, {"description": "write", "assignee": {"name": " ", "email": " "}}]}`), &notes); err != nil {
-		t.Fatal(err)
-	}
-	m := &Meeting{Row: &archive.Row{Title: "Odd"}, Notes: &notes, Entries: []archive.Entry{{Text: "Hello"}}}
-	for _, format := range []struct {
-		write func(io.Writer, *Meeting) error
-		want  string
-	}{
-		{WriteMarkdown, "# Odd\n\n## Action items\n\n- [ ] call (bob@x.example)\n- [ ] write\n\n## Highlights\n\n- `00:00:00`: said\n\n## Transcript\n\n`00:00:00` Hello\n"},
-		{WriteText, "Odd\n\nACTION ITEMS\n\n[ ] call (bob@x.example)\n[ ] write\n\nTRANSCRIPT\n\n[00:00:00] Hello\n"},
-	} {
-		var b strings.Builder
-		if err := format.write(&b, m); err != nil || !strings.HasSuffix(b.String(), format.want) {
-			t.Errorf("%s, %v; want %s", b.String(), err, format.want)
-		}
-	}
-}

@@ -344,15 +344,3 @@ func documentedQuery(t *testing.T, dir string) string {
 	}
 	return strings.ReplaceAll(query, "'DIR/", "'"+dir+"/")
 }
-
-// TestActionItemsWithoutATime has no time for one that the service gives none, instead of the
-// beginning of the recording.
-func TestActionItemsWithoutATime(t *testing.T) {
-	a, place := archivetest.New(t), filepath.Join(t.TempDir(), "tables")
-	archivetest.Apply(t, a, archivetest.Epoch, []byte(`{"recording_id": 1, "action_items": [{"description": "begin", "recording_timestamp": "00:00:00"}, {"description": "some time"}]}`))
-	tables(t, a, place)
-	rows := readTable[ActionItemRow](t, place, "action_items", noMonth)
-	if len(rows) != 2 || rows[0].Offset == nil || *rows[0].Offset != 0 || rows[1].Offset != nil {
-		t.Errorf("%+v", rows)
-	}
-}
