@@ -19,6 +19,9 @@ import (
 // escaping.
 var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
+// IsAccountName reports whether an account can have a name.
+func IsAccountName(name string) bool { return accountName.MatchString(name) }
+
 // Check reports all faults of a configuration that was not loaded from a file. It reads
 // no files.
 func (c *Config) Check() error { return c.validate() }

@@ -15,6 +15,7 @@ import (
 	"minutebook/archive/backup"
 	"minutebook/archive/export"
 	"minutebook/archive/importer"
+	"minutebook/config"
 	"minutebook/search"
 	"minutebook/web/access"
 )
@@ -134,6 +135,9 @@ func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (impo
 	identities, err := ReadIdentities(q.Identity)
 	if err != nil {
 		return all, err
+	}
+	if q.Account != "" && !config.IsAccountName(q.Account) {
+		return all, &Error{Message: fmt.Sprintf("import: --account %q: use small letters, digits, - and _", q.Account), ExitCode: 2}
 	}
 	o := h.importOptions()
 	o.Account, o.Owner = q.Account, cmp.Or(q.Owner, o.Owner)

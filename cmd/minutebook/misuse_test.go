@@ -190,3 +190,23 @@ func arguments(cmd *cobra.Command) (args []string) {
 	}
 	return args
 }
+
+// TestEmptyArgumentsAreRefused gives the variable of a script that is not set where a folder
+// is wanted: the working directory is not meant. An empty query finds every meeting.
+func TestEmptyArgumentsAreRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir := filepath.Join(t.TempDir(), "data")
+	run(t, "init", "--data", dir)
+	for _, args := range [][]string{{"import", ""}, {"import", "x", ""}, {"backup", ""}, {"restore", ""}, {"show", ""}, {"auth", "status", ""}} {
+		if line := misuse(t, append(args, "--data", dir)...); !strings.Contains(line, "empty") {
+			t.Errorf("%q: %s", args, line)
+		}
+	}
+	if line := misuse(t, "import", "x.json", "--account", "A B", "--data", dir); !strings.Contains(line, "use small letters") {
+		t.Error(line)
+	}
+	run(t, "search", "", "--data", dir)
+	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+		t.Errorf("%v, %v", files, err)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,7 +79,7 @@ func printSearch(w io.Writer, r control.SearchResult, colour bool, page string) 
 		fmt.Fprintf(&b, "indexing: %d of %s so far\n", r.Indexed, phrase.Meetings(r.Known))
 	}
 	for _, found := range r.Meetings {
-		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", formatDay(found.Start), phrase.Tame(found.Title), found.RecordingID)
+		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", formatDay(found.Start), cmp.Or(phrase.Tame(found.Title), "Untitled"), found.RecordingID)
 		for _, moment := range found.Moments {
 			fmt.Fprintf(&b, "  %s%s\n", momentPlace(moment), formatSnippet(moment, colour))
 			if page != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func (m *Main) finishCommand(cmd *cobra.Command) {
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			if err := refuseNegative(cmd); err != nil {
+			if err := errors.Join(refuseNegative(cmd), refuseEmpty(cmd, args)); err != nil {
 				return err
 			}
 			return run(cmd, args)
@@ -62,6 +63,15 @@ func explainArgs(cmd *cobra.Command, args []string) error {
 		return &usageError{fmt.Errorf("%s takes no argument, and %q is one", cmd.CommandPath(), args[0])}
 	}
 	return &usageError{fmt.Errorf("%s takes %s, and %d arguments were given", cmd.CommandPath(), takes, len(args))}
+}
+
+// refuseEmpty fails for an argument without a character, unless it is a query: a variable of
+// a script that is not set would make a backup of, or an import from, the working directory.
+func refuseEmpty(cmd *cobra.Command, args []string) error {
+	if slices.Contains(args, "") && !strings.Contains(cmd.Use, "QUERY") {
+		return &usageError{fmt.Errorf("%s: an argument is empty", cmd.CommandPath())}
+	}
+	return nil
 }
 
 // refuseNegative fails for a number or a duration below zero, which no flag takes.
