@@ -102,10 +102,12 @@ func (w *world) stepClock(g *rand.Rand) {
 	step := steps[g.IntN(len(steps))]
 	w.journal.note("the clock is set by %s", step)
 	w.disturbRelay()
-	w.skew.Store(int64(step))
+	before := w.skew.Swap(int64(step))
 	w.agePast()
 	w.mu.Lock()
-	w.skewedAt = time.Now()
+	if before != int64(step) {
+		w.skewedAt = time.Now()
+	}
 	w.mu.Unlock()
 	w.later(time.Duration(1+g.IntN(48))*time.Hour, "clock right", func() {
 		w.journal.note("the clock is right again")
