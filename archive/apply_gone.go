@@ -169,7 +169,8 @@ func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {
 }
 
 // endRefusal ends the refusal of a recording to an account that sees the meeting again.
-const endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value <> ?2)
+const endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value <> ?2),
+		forbidden_to = (SELECT json_group_array(value) FROM json_each(forbidden_to) WHERE value <> ?2)
 	WHERE recording_id = ?1 AND EXISTS (SELECT 1 FROM json_each(refused_by) WHERE value = ?2)`
 
 // recordListing records that a list query showed the meeting. A gone meeting is back

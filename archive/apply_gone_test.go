@@ -82,6 +82,49 @@ func TestARefusalEndsWithTheSighting(t *testing.T) {
 	want("refused again", 0)
 }
 
+// TestWhoIsForbiddenARecordingDoesNotPlayIt has the service forbid a recording to an account,
+// as it does where the meeting is shared with limited access, which no list says.
+func TestWhoIsForbiddenARecordingDoesNotPlayIt(t *testing.T) {
+	a := newArchive(t)
+	must(t, a.PutAccountPerson(t.Context(), "dan", "dan@example.com"))
+	must(t, a.PutAccountPerson(t.Context(), "eve", "eve@example.com"))
+	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(1, "T", "x")))
+	for _, account := range []string{"dan", "eve"} {
+		walkTwice(t, a, account, "", 1)
+	}
+	mayPlay := func(when, email string, want bool) {
+		t.Helper()
+		if visible, allowed, err := a.MayPlay(t.Context(), ViewerWith(email), 1); !visible || allowed != want || err != nil {
+			t.Errorf("%s: %s sees it: %t, plays it: %t, %v; want %t", when, email, visible, allowed, err, want)
+		}
+	}
+	mayPlay("at first", "dan@example.com", true)
+	d := Download{RecordingID: 1, State: DownloadWanted, RefusedBy: []string{"dan", "eve"}, ForbiddenTo: []string{"dan"}}
+	before, err := a.Head(t.Context())
+	must(t, err)
+	must(t, a.SaveDownload(t.Context(), d))
+	mayPlay("forbidden", "dan@example.com", false)
+	mayPlay("not found", "eve@example.com", true)
+	changes, err := a.Changes(t.Context(), before, 10)
+	if err != nil || len(changes) != 1 || changes[0].RecordingID != 1 || changes[0].Kind != ChangeMedia {
+		t.Errorf("the log has %v, %v", changes, err)
+	}
+	d.State = DownloadDone
+	must(t, a.SaveDownload(t.Context(), d))
+	if head, err := a.Head(t.Context()); err != nil || head.Seq != before.Seq+1 {
+		t.Errorf("the log ends at %v, %v", head, err)
+	}
+	if got, err := a.DownloadOf(t.Context(), 1); err != nil || !slices.Equal(got.ForbiddenTo, d.ForbiddenTo) {
+		t.Errorf("kept: %+v, %v", got, err)
+	}
+	must(t, a.SetShares(t.Context(), 1, map[string]ShareLevel{UserPrincipal("dan@example.com"): ShareStandard}))
+	mayPlay("shared otherwise", "dan@example.com", true)
+	must(t, a.SetShares(t.Context(), 1, nil))
+	walkTwice(t, a, "dan", "")
+	walkTwice(t, a, "dan", "", 1)
+	mayPlay("shown again", "dan@example.com", true)
+}
+
 // TestGoneIsWhatNoQueryOfAnyAccountSees follows meetings through walks.
 func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 	a := newArchive(t)

@@ -37,15 +37,16 @@ type Download struct {
 	ExpiresAt   time.Time // of the link; the link itself is not kept
 	Kind        MediaKind
 	ContentType string
-	Size        int64  // bytes, as the service says
-	Validator   string // ETag or date of the bytes in the partial file
-	Fetched     int64  // bytes that are durable in the partial file
-	Requests    int    // download requests made for it
-	Lapsed      int    // links that expired before they were fetched
-	Failures    int    // in a row
-	Reason      string // of the last failure or refusal
-	RefusedBy   []string
-	SHA256      string // of the whole file, from before the store has it until it is attached
+	Size        int64    // bytes, as the service says
+	Validator   string   // ETag or date of the bytes in the partial file
+	Fetched     int64    // bytes that are durable in the partial file
+	Requests    int      // download requests made for it
+	Lapsed      int      // links that expired before they were fetched
+	Failures    int      // in a row
+	Reason      string   // of the last failure or refusal
+	RefusedBy   []string // accounts that may not have it, or are shown no such meeting
+	ForbiddenTo []string // those of them that may not have it (403): their people do not play it
+	SHA256      string   // of the whole file, from before the store has it until it is attached
 }
 
 // WantDownloads puts meetings into the queue that have no recording and are not
@@ -84,7 +85,7 @@ func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
 		SELECT recording_id, 'wanted', 0 FROM meetings m
 		WHERE recording_id = ? AND recording_id < ? AND gone_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)
-		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0, failures = 0, reason = '', refused_by = '[]'
+		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0, failures = 0, reason = '', refused_by = '[]', forbidden_to = '[]'
 		WHERE downloads.state IN ('wanted', 'refused', 'none')`, id, FirstForeignID)
 	if err != nil {
 		return false, fmt.Errorf("retry download of %d: %w", id, err)
@@ -93,36 +94,53 @@ func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
 	return n > 0, err
 }
 
-// SaveDownload writes a row of the queue. It is durable when it returns. It fails
-// with ErrForgotten for a meeting that was forgotten.
+// SaveDownload writes a row of the queue. It is durable when it returns. Who is forbidden
+// the recording then, and was not before, or the other way round, is logged as ChangeMedia.
+// It fails with ErrForgotten for a meeting that was forgotten.
 func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
-	refused, err := json.Marshal(append([]string{}, d.RefusedBy...))
+	refused, err := json.Marshal(nonNil(d.RefusedBy))
 	if err != nil {
 		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
 	}
-	res, err := a.db.W.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
-			requested_at, expires_at, kind, content_type, size, validator, fetched, requests, lapsed,
-			failures, reason, refused_by, sha256)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18
-		WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1)
-		ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, due_at = excluded.due_at,
-			account = excluded.account, download_id = excluded.download_id,
-			requested_at = excluded.requested_at, expires_at = excluded.expires_at, kind = excluded.kind,
-			content_type = excluded.content_type, size = excluded.size, validator = excluded.validator,
-			fetched = excluded.fetched, requests = excluded.requests, lapsed = excluded.lapsed,
-			failures = excluded.failures, reason = excluded.reason, refused_by = excluded.refused_by,
-			sha256 = excluded.sha256`,
-		d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
-		sqlite.Millis(d.RequestedAt), sqlite.Millis(d.ExpiresAt), d.Kind, d.ContentType, d.Size, d.Validator, d.Fetched,
-		d.Requests, d.Lapsed, d.Failures, d.Reason, string(refused), d.SHA256)
-	if err == nil {
-		err = forgottenUnless(res)
+	forbidden, err := json.Marshal(nonNil(d.ForbiddenTo))
+	if err != nil {
+		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
 	}
+	_, err = a.change(ctx, func(tx *sql.Tx) error {
+		before := "[]"
+		err := tx.QueryRowContext(ctx, `SELECT forbidden_to FROM downloads WHERE recording_id = ?`, d.RecordingID).Scan(&before)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, saveDownload, d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
+			sqlite.Millis(d.RequestedAt), sqlite.Millis(d.ExpiresAt), d.Kind, d.ContentType, d.Size, d.Validator, d.Fetched,
+			d.Requests, d.Lapsed, d.Failures, d.Reason, string(refused), d.SHA256, string(forbidden))
+		if err == nil {
+			err = forgottenUnless(res)
+		}
+		if err != nil || before == string(forbidden) {
+			return err
+		}
+		return logChange(ctx, tx, d.RecordingID, ChangeMedia, "", a.now())
+	})
 	if err != nil {
 		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
 	}
 	return nil
 }
+
+const saveDownload = `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
+		requested_at, expires_at, kind, content_type, size, validator, fetched, requests, lapsed,
+		failures, reason, refused_by, sha256, forbidden_to)
+	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19
+	WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1)
+	ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, due_at = excluded.due_at,
+		account = excluded.account, download_id = excluded.download_id,
+		requested_at = excluded.requested_at, expires_at = excluded.expires_at, kind = excluded.kind,
+		content_type = excluded.content_type, size = excluded.size, validator = excluded.validator,
+		fetched = excluded.fetched, requests = excluded.requests, lapsed = excluded.lapsed,
+		failures = excluded.failures, reason = excluded.reason, refused_by = excluded.refused_by,
+		sha256 = excluded.sha256, forbidden_to = excluded.forbidden_to`
 
 // forgottenUnless returns ErrForgotten when a statement that skips forgotten meetings
 // has written nothing.
@@ -215,15 +233,15 @@ func (a *Archive) readDownloads(ctx context.Context, where string, args ...any) 
 	list, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, d *Download) error {
 		var due int64
 		var requested, expires sql.NullInt64
-		var refused []byte
+		var refused, forbidden []byte
 		err := rows.Scan(&d.RecordingID, &d.State, &due, &d.Account, &d.DownloadID, &requested, &expires,
 			&d.Kind, &d.ContentType, &d.Size, &d.Validator, &d.Fetched, &d.Requests, &d.Lapsed,
-			&d.Failures, &d.Reason, &refused, &d.SHA256)
+			&d.Failures, &d.Reason, &refused, &d.SHA256, &forbidden)
 		d.Due, d.RequestedAt, d.ExpiresAt = sqlite.Time(due), sqlite.NullTime(requested), sqlite.NullTime(expires)
-		return errors.Join(err, json.Unmarshal(refused, &d.RefusedBy))
+		return errors.Join(err, json.Unmarshal(refused, &d.RefusedBy), json.Unmarshal(forbidden, &d.ForbiddenTo))
 	}, `SELECT d.recording_id, d.state, d.due_at, d.account, d.download_id,
 		d.requested_at, d.expires_at, d.kind, d.content_type, d.size, d.validator, d.fetched, d.requests,
-		d.lapsed, d.failures, d.reason, d.refused_by, d.sha256 FROM downloads d `+where, args...)
+		d.lapsed, d.failures, d.reason, d.refused_by, d.sha256, d.forbidden_to FROM downloads d `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read downloads: %w", err)
 	}

@@ -30,7 +30,7 @@ type Visibility struct {
 	Outside       bool                  // recorded by nobody of the organisation, as far as is known
 	Domains       []string              // of the invitees, lower case, each once
 	Principals    []string              // sorted
-	Shares        map[string]ShareLevel // the explicit ones
+	Shares        map[string]ShareLevel // the explicit ones, and as limited those of forbiddenPasses
 }
 
 // Visible calls fn with the visibility of each of the meetings that the archive
@@ -110,6 +110,11 @@ func (r visibilityReader) readPairs(query string) (map[int64][]string, error) {
 	return all, err
 }
 
+// forbiddenPasses are the passes of accounts to which the service forbade the recording, as
+// it does by a limited share (specification 4.5), of which no list tells.
+const forbiddenPasses = `SELECT r.recording_id, ` + sightingPrincipal + `, '` + string(ShareLimited) + `' FROM sightings r JOIN downloads d USING (recording_id)
+	WHERE d.forbidden_to <> '[]' AND r.account IN (SELECT value FROM json_each(d.forbidden_to))`
+
 func (r visibilityReader) readShares() (map[int64]map[string]ShareLevel, error) {
 	all := map[int64]map[string]ShareLevel{}
 	err := sqlite.Each(r.ctx, r.tx, func(rows *sql.Rows) error {
@@ -124,6 +129,6 @@ func (r visibilityReader) readShares() (map[int64]map[string]ShareLevel, error) 
 		}
 		all[id][principal] = level
 		return nil
-	}, `SELECT recording_id, principal, level FROM shares`+r.where, r.args...)
+	}, `SELECT recording_id, principal, level FROM (SELECT recording_id, principal, level FROM shares UNION ALL `+forbiddenPasses+`)`+r.where, r.args...)
 	return all, err
 }

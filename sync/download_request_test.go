@@ -236,6 +236,12 @@ func TestRefusedRecordingsAreNotAskedForAgain(t *testing.T) {
 		if d := queued(t, ar, 90); d.State != archive.DownloadDone || d.Account != "bob" || len(requested(u, 90)) != 2 {
 			t.Errorf("with another account: %+v, asked for %d times", d, len(requested(u, 90)))
 		}
+		if err := ar.PutAccountPerson(t.Context(), "ada", rig.Person); err != nil {
+			t.Fatal(err)
+		}
+		if visible, allowed, err := ar.MayPlay(t.Context(), archive.ViewerWith(rig.Person), 90); !visible || allowed || err != nil {
+			t.Errorf("whom the service forbids the recording sees the meeting: %t, plays it: %t, %v", visible, allowed, err)
+		}
 	})
 }
 

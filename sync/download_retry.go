@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/internal/sqlite"
 )
@@ -78,6 +79,9 @@ func (l *downloader) releaseAccount(ctx context.Context, t *downloadTask) error 
 func (l *downloader) markRefused(ctx context.Context, t *downloadTask, account string, cause error) error {
 	row := t.row
 	row.RefusedBy = append(slices.Clone(row.RefusedBy), account)
+	if api.IsForbidden(cause) {
+		row.ForbiddenTo = append(slices.Clone(row.ForbiddenTo), account)
+	}
 	row.State, row.Reason, row.Account, row.Due = archive.DownloadWanted, cause.Error(), "", l.s.now()
 	return l.saveRow(ctx, t, row)
 }
