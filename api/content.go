@@ -48,6 +48,9 @@ type ActionItem struct {
 	Assignee             Opt[Assignee] `json:"assignee,omitzero"`
 }
 
+// IsBlank reports whether an action item says nothing.
+func (i ActionItem) IsBlank() bool { return isBlank(i.Description) }
+
 // Assignee is the person to whom an action item is assigned. Any of its fields may
 // be null.
 type Assignee struct {
@@ -64,6 +67,11 @@ type Highlight struct {
 	StartTime float64     `json:"start_time"`
 	EndTime   float64     `json:"end_time"`
 	Text      Opt[string] `json:"text,omitzero"` // only when it differs from Summary
+}
+
+// IsBlank reports whether a highlight says and marks nothing.
+func (h Highlight) IsBlank() bool {
+	return isBlank(h.Type) && isBlank(h.Summary.Or("")) && isBlank(h.Text.Or("")) && h.StartTime == 0 && h.EndTime == 0
 }
 
 // CRMMatches are the records of a connected CRM that belong to a meeting. Error is

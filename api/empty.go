@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"minutebook/internal/rawjson"
 )
@@ -110,15 +111,24 @@ func hasContent(part Part, raw []byte) bool {
 	return raw[0] == '{'
 }
 
-// isBlankList reports whether raw, which is valid JSON, is a list in place of a part that is
-// a list, and has not the content of its kind.
-func isBlankList(part Part, raw []byte) bool {
-	switch part {
-	case PartTranscript, PartActionItems, PartHighlights:
-		return raw[0] == '[' && (isEmptyPart(raw) || !hasContent(part, raw))
-	}
-	return false
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// DropBlank removes the elements of a content list that say nothing, such as null.
+func DropBlank[T interface{ IsBlank() bool }](list []T) []T {
+	return slices.DeleteFunc(list, T.IsBlank)
 }
+
+// DropSilence removes all entries of a transcript in which nobody says anything. Between
+// others, entries without words stay: moments are addressed by the numbers of entries.
+func DropSilence(entries []TranscriptEntry) []TranscriptEntry {
+	if slices.ContainsFunc(entries, func(e TranscriptEntry) bool { return !isBlank(e.Text) }) {
+		return entries
+	}
+	return entries[:0]
+}
+
+// dropBlank removes the blank elements of a content list that was decoded.
+func dropBlank[T interface{ IsBlank() bool }](list *Opt[[]T]) { list.value = DropBlank(list.value) }
 
 // anyHasText reports whether raw is an array with an element that hasText accepts.
 func anyHasText(raw []byte, key string) bool {

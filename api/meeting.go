@@ -117,8 +117,8 @@ func (m *Meeting) content(key string) any {
 }
 
 // UnmarshalJSON reads a meeting leniently: it fails only on input that is no JSON
-// object. Mistyped fields stay zero or absent, unknown keys go to Extra. A content list
-// without content, see [HasContent], has no elements.
+// object. Mistyped fields stay zero or absent, unknown keys go to Extra. Elements of
+// content lists that say nothing are left out, see [DropBlank] and [DropSilence].
 func (m *Meeting) UnmarshalJSON(b []byte) error {
 	*m = Meeting{}
 	if string(b) == "null" {
@@ -138,12 +138,13 @@ func (m *Meeting) UnmarshalJSON(b []byte) error {
 			m.Extra[member.Key] = bytes.Clone(member.Value)
 		case target == &m.RecordingID:
 			m.RecordingID, _ = parseID(member.Value)
-		case isBlankList(Part(member.Key), member.Value):
-			_ = decodeLenient([]byte("[]"), target)
 		default:
 			_ = decodeLenient(member.Value, target) // mistyped: as if absent
 		}
 	}
+	m.Transcript.value = DropSilence(m.Transcript.value)
+	dropBlank(&m.ActionItems)
+	dropBlank(&m.Highlights)
 	return nil
 }
 

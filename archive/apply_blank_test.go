@@ -60,3 +60,51 @@ func TestListsWithoutContentHaveNoRows(t *testing.T) {
 		t.Errorf("the newer rules changed %d meetings, %v; want %d", len(changes), err, len(lists))
 	}
 }
+
+// TestBlankElementsHaveNoRows reads lists of which some elements say nothing: only the others
+// are action items and highlights, with neighbouring positions, and entries keep their numbers.
+// Archives of older rules had rows for all.
+func TestBlankElementsHaveNoRows(t *testing.T) {
+	dir := t.TempDir()
+	a := openArchive(t, dir)
+	o, err := FromMeeting("acme", SourceList, time.Unix(1e9, 0), []byte(`{"recording_id":1,"title":"T",
+		"transcript":[null,{"speaker":{"display_name":"Mute"},"text":"\u2003\n","timestamp":"00:00:01"},{"speaker":{"display_name":"Ann"},"text":"one","timestamp":"00:00:02"},{},{"text":"two"}],
+		"action_items":[null,{"description":"do"},{"description":" ","assignee":{"name":"Ghost"}},{},7,{"description":"more"}],
+		"highlights":[null,{},{"type":"","summary":" "},{"type":"clip"},{"start_time":3}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, a, o)
+	check := func(when string) {
+		t.Helper()
+		row, err := a.Row(t.Context(), 1)
+		if err != nil || row.Entries != 5 || !row.HasTranscript || !row.HasActionItems || !row.HasHighlights {
+			t.Errorf("%s: the row is %+v, %v", when, row, err)
+		}
+		items, err := a.ActionItems(t.Context(), ActionQuery{Viewer: Viewer{All: true}})
+		if err != nil || len(items) != 2 || items[0].Description != "do" || items[1].Description != "more" || items[1].Position != 1 {
+			t.Errorf("%s: action items %+v, %v", when, items, err)
+		}
+		entries, err := a.Entries(t.Context(), 1, 0, -1)
+		if err != nil || len(entries) != 5 || entries[2].Text != "one" || entries[4].Text != "two" || entries[4].Offset != 2*time.Second {
+			t.Errorf("%s: entries %+v, %v", when, entries, err)
+		}
+		m, err := a.Meeting(t.Context(), Viewer{All: true}, 1)
+		if err != nil || len(m.Transcript.Or(nil)) != 5 || len(m.ActionItems.Or(nil)) != 2 || len(m.Highlights.Or(nil)) != 2 {
+			t.Errorf("%s: the meeting is %+v, %v", when, m, err)
+		}
+		if _, damages := verify(t, a, VerifyOptions{SkipMedia: true}); len(damages) != 0 {
+			t.Errorf("%s: %v", when, damages)
+		}
+	}
+	check("read")
+	for _, older := range []string{
+		`INSERT INTO action_items VALUES (1, 2, char(160), 0, 0, NULL, '', '', '', '')`,
+		`INSERT INTO highlights VALUES (1, 2, '', ' ', NULL, NULL, '')`,
+	} {
+		damageDatabase(t, a.db.Path, `UPDATE info SET value = '8' WHERE name = 'merge_rules'; `+older)
+		a.Close()
+		a = openArchive(t, dir)
+		check(older)
+	}
+}

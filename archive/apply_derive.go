@@ -12,9 +12,9 @@ import (
 )
 
 // derive replaces the rows that are derived from one part with those of raw, its
-// current bytes; [applying.deriveMerged] does so for the part "meeting". A list without
-// content, see [api.HasContent], has no rows. Rows never decide anything: all of them can
-// be derived again from the parts.
+// current bytes; [applying.deriveMerged] does so for the part "meeting". Elements that say
+// nothing have no rows, see [api.DropBlank]. Rows never decide anything: all of them can be
+// derived again from the parts.
 func (t *applying) derive(id int64, part api.Part, raw json.RawMessage) error {
 	switch part {
 	case api.PartTranscript:
@@ -39,16 +39,13 @@ func decodeLenient[T any](raw json.RawMessage) T {
 	return o.Or(zero)
 }
 
-// readList decodes the elements of a part that is a list. One without content has none.
-func readList[T any](part api.Part, raw json.RawMessage) []T {
-	if !api.HasContent(part, raw) {
-		return nil
-	}
-	return decodeLenient[[]T](raw)
+// readList decodes the elements of a part that is a list, without those that say nothing.
+func readList[T interface{ IsBlank() bool }](raw json.RawMessage) []T {
+	return api.DropBlank(decodeLenient[[]T](raw))
 }
 
 func readEntries(raw json.RawMessage) []api.TranscriptEntry {
-	return readList[api.TranscriptEntry](api.PartTranscript, raw)
+	return api.DropSilence(decodeLenient[[]api.TranscriptEntry](raw))
 }
 
 func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
@@ -112,7 +109,7 @@ func (t *applying) deriveActionItems(id int64, raw json.RawMessage) error {
 	if _, err := t.Exec(`DELETE FROM action_items WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
-	items := readList[api.ActionItem](api.PartActionItems, raw)
+	items := readList[api.ActionItem](raw)
 	for i, item := range items {
 		who := item.Assignee.Or(api.Assignee{})
 		_, err := t.Exec(`INSERT INTO action_items (recording_id, position, description, user_generated, completed,
@@ -138,7 +135,7 @@ func (t *applying) deriveHighlights(id int64, raw json.RawMessage) error {
 	if _, err := t.Exec(`DELETE FROM highlights WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
-	highlights := readList[api.Highlight](api.PartHighlights, raw)
+	highlights := readList[api.Highlight](raw)
 	for i, h := range highlights {
 		_, err := t.Exec(`INSERT INTO highlights (recording_id, position, type, summary, start_seconds, end_seconds, text)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`, id, i, h.Type, h.Summary.Or(""), h.StartTime, h.EndTime, h.Text.Or(""))

@@ -12,7 +12,7 @@ import (
 
 // mergeRules numbers the rules of merge.go by which the current parts of an
 // archive were decided. It is kept in info.
-const mergeRules = "8"
+const mergeRules = "9"
 
 // mergeOtherAccounts stands for mergeRules in an archive whose accounts have changed since.
 const mergeOtherAccounts = mergeRules + ", other accounts"
@@ -76,12 +76,15 @@ func (a *Archive) mergedIDs(ctx context.Context, having string) ([]int64, error)
 		HAVING count(DISTINCT r.id) > 1 AND `+having)
 }
 
-// blankIDs returns the meetings with rows that are derived from a list without content, as
-// the rules before 8 derived them.
+// whiteSpace has the characters of which a text that says nothing consists.
+const whiteSpace = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+
+// blankIDs returns the meetings with rows of elements that say nothing, as the rules before 9
+// derived them.
 func (a *Archive) blankIDs(ctx context.Context) ([]int64, error) {
-	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM meetings m WHERE NOT has_transcript AND entries > 0
-		OR NOT has_action_items AND EXISTS (SELECT 1 FROM action_items WHERE recording_id = m.recording_id)
-		OR NOT has_highlights AND EXISTS (SELECT 1 FROM highlights WHERE recording_id = m.recording_id)`)
+	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM meetings WHERE NOT has_transcript AND entries > 0
+		UNION SELECT recording_id FROM action_items WHERE trim(description, ?1) = ''
+		UNION SELECT recording_id FROM highlights WHERE trim(type || summary || text, ?1) = '' AND coalesce(start_seconds, 0) = 0 AND coalesce(end_seconds, 0) = 0`, whiteSpace)
 }
 
 // remergeMeeting decides the parts of a meeting again. It leaves a part with an unreadable
