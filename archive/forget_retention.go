@@ -98,9 +98,7 @@ func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, n notice
 		e.maxAge = rules[e.Rule-1].MediaAfter
 		expired = append(expired, e)
 		return nil
-	}, `SELECT recording_id, title, meeting_type, recorded_by_team, sort_at,
-			(SELECT count(*) FROM attachments x WHERE x.recording_id = m.recording_id),
-			(SELECT coalesce(sum(size), 0) FROM attachments x JOIN media USING (sha256) WHERE x.recording_id = m.recording_id)
+	}, `SELECT recording_id, title, meeting_type, recorded_by_team, sort_at, `+countAttached+`
 		FROM meetings m WHERE sort_at > 0 AND (EXISTS (SELECT 1 FROM attachments x WHERE x.recording_id = m.recording_id)
 			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted')
 			OR recording_id IN (SELECT value FROM json_each(?)))
@@ -139,7 +137,7 @@ func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func
 			continue
 		}
 		if err == nil {
-			err = a.deleteRecordings(ctx, e)
+			err = a.deleteRecordings(ctx, &e)
 		}
 		if err == nil {
 			err = errors.Join(a.deleteExpiredFiles(ctx, refused), a.dropUnattached(ctx, e.RecordingID, false), a.dropPartial(e.RecordingID))
@@ -155,9 +153,13 @@ func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func
 	return nil
 }
 
+// countAttached has the number and the bytes of the recordings of a meeting.
+const countAttached = `(SELECT count(*) FROM attachments x WHERE x.recording_id = m.recording_id),
+	(SELECT coalesce(sum(size), 0) FROM attachments x JOIN media USING (sha256) WHERE x.recording_id = m.recording_id)`
+
 // deleteRecordings removes a meeting's recordings, in one transaction that also records the
-// files to be deleted.
-func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
+// files to be deleted. It counts them in e again: one may have come meanwhile.
+func (a *Archive) deleteRecordings(ctx context.Context, e *Expired) error {
 	if err := a.blobs.Acquire(ctx, 1); err != nil {
 		return err
 	}
@@ -168,6 +170,9 @@ func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
 		}
 		now := a.now()
 		t := sqlite.NewStatements(ctx, tx)
+		if _, err := t.Scan(`SELECT `+countAttached+` FROM meetings m WHERE recording_id = ?`, []any{e.RecordingID}, &e.Recordings, &e.Bytes); err != nil {
+			return err
+		}
 		for _, step := range []string{
 			`INSERT OR REPLACE INTO marks (key, value) SELECT '` + expiredBlob + `' || sha256, x'31' FROM
 				(SELECT sha256 FROM attachments WHERE recording_id = ?1 UNION SELECT sha256 FROM downloads WHERE recording_id = ?1 AND sha256 <> '')`,

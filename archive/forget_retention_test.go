@@ -149,6 +149,30 @@ func TestRetainGoesOn(t *testing.T) {
 	verifyClean(t, a)
 }
 
+// TestARecordingThatComesMeanwhileIsCounted attaches a recording to a meeting that a run of the
+// rules has found without one, before the run comes to the meeting.
+func TestARecordingThatComesMeanwhileIsCounted(t *testing.T) {
+	a, _ := agedArchive(t)
+	expired, err := a.Expired(t.Context(), []RetentionRule{{MediaAfter: 100 * day}})
+	must(t, err)
+	b, err := a.Media().Put(t.Context(), strings.NewReader("sound of five"))
+	must(t, err)
+	must(t, a.AttachMedia(t.Context(), 5, MediaAudio, b))
+	must(t, a.deleteExpired(t.Context(), expired, func(*Expired) (bool, error) { return true, nil }, func(e Expired) {
+		if e.RecordingID == 5 && (e.Recordings != 1 || e.Bytes != b.Size) {
+			t.Errorf("deleted are %d recordings, %d bytes", e.Recordings, e.Bytes)
+		}
+	}))
+	row, err := a.Row(t.Context(), 5)
+	if err != nil || row.HasAudio {
+		t.Errorf("the row is %+v, %v", row, err)
+	}
+	if n, err := sqlite.Column[int](t.Context(), a.db.R, `SELECT count(*) FROM audit WHERE recording_id = 5`); err != nil || n[0] != 1 {
+		t.Errorf("the audit has %v lines, %v", n, err)
+	}
+	verifyClean(t, a)
+}
+
 func verifyClean(t *testing.T, a *Archive) {
 	t.Helper()
 	if _, damages := verify(t, a, VerifyOptions{}); damages != nil {
