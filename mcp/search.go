@@ -126,7 +126,7 @@ func (s *Server) publicError(action string, err error) error {
 	var wrong *search.QueryError
 	switch {
 	case errors.As(err, &wrong):
-		return wrong // it names the character, and what would be right
+		return wrong // it names the character, and says how to go on
 	case errors.Is(err, search.ErrCursor):
 		return errors.New("cursor is of another search: give the next_cursor of an answer to the same query")
 	case errors.Is(err, archive.ErrNotFound):

@@ -80,7 +80,7 @@ func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
 	if q.After, err = timeParam(v, "created_after", 0); err != nil {
 		return q, err
 	}
-	q.Before, err = timeParam(v, "created_before", time.Millisecond-1) // up: what is before it is before the next millisecond
+	q.Before, err = timeParam(v, "created_before", time.Millisecond-1) // up: a meeting of the same millisecond may be before it
 	return q, err
 }
 

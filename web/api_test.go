@@ -191,8 +191,8 @@ func TestMomentsOfAMeetingAreThoseOfItsSearch(t *testing.T) {
 	}
 }
 
-// TestMomentsAreOfTheMeetingThatIsAsked asks meetings by queries that end in the middle of
-// something: what follows there is never what the person wrote.
+// TestMomentsAreOfTheMeetingThatIsAsked asks meetings by queries that are not
+// complete, such as an OR without its right side: the meeting's number does not complete them.
 func TestMomentsAreOfTheMeetingThatIsAsked(t *testing.T) {
 	said := func(text string) string {
 		return `"transcript":[{"speaker":{"display_name":"Bo"},"text":"` + text + `","timestamp":"00:02:05"}]`

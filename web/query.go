@@ -27,8 +27,8 @@ func (s *server) searchRequestOf(ctx context.Context, viewer archive.Viewer, per
 }
 
 // queryWithin returns a query for one meeting, where the parts of q find it. It is made of
-// the parts and not of their text, since a text can end in the middle of something: an OR
-// would take the meeting's number for its other side.
+// the parts and not of their text: an OR without its right side would take the meeting's number
+// for that.
 func queryWithin(q *query.Query, id int64) string {
 	number := &query.Filter{Field: "id", Value: strconv.FormatInt(id, 10)}
 	return (&query.And{Kids: append(slices.Clone(q.Parts()), number)}).String()

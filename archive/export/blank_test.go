@@ -13,7 +13,7 @@ import (
 )
 
 // TestBlankNamesLeaveNoMarks renders a meeting whose speaker, highlight's type and assignee are
-// blank: nothing stands for them, and what is said instead of them is not lost.
+// blank: nothing stands for them, and the highlight's text and the assignee's address are there.
 func TestBlankNamesLeaveNoMarks(t *testing.T) {
 	var notes api.Meeting
 	if err := json.Unmarshal([]byte(`{"default_summary": {"markdown_formatted": " "}, "highlights": [{"type": "", "summary": "", "text": "said"}],

@@ -60,7 +60,7 @@ func assigneeSuffix(item api.ActionItem) string {
 	return " (" + p.Name + ")"
 }
 
-// speakerPrefix returns what stands before the words of a speaker, "" for one without a name.
+// speakerPrefix returns a speaker's name and a colon, "" for a speaker without a name.
 func speakerPrefix(name string) string {
 	if name == "" {
 		return ""
