@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"minutebook/internal/seal"
 )
 
 // openPipe opens a pipe or a device. It waits for the pipe's writer until ctx ends.
@@ -45,29 +47,10 @@ func closeFile(f *os.File) error {
 	return f.Close()
 }
 
-// interruptible is a file whose reading ends with a context, also while it waits for the
-// writer of a pipe.
-type interruptible struct {
-	ctx  context.Context //nolint:containedctx // of one reading
-	file *os.File
-}
-
-// readUntil returns a reader of a file that fails once ctx ends, and a function that
-// releases it.
+// readUntil returns a reader of a file that fails once ctx ends, also while it waits for the
+// writer of a pipe, and a function that releases it.
 func readUntil(ctx context.Context, f *os.File) (r io.Reader, release func() bool) {
-	return interruptible{ctx, f}, context.AfterFunc(ctx, func() {
+	return seal.ContextReader(ctx, f), context.AfterFunc(ctx, func() {
 		_ = f.SetReadDeadline(time.Unix(1, 0)) // fails for a file, whose reading does not wait
 	})
-}
-
-// Read is part of io.Reader.
-func (r interruptible) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	n, err := r.file.Read(p)
-	if err != nil && r.ctx.Err() != nil {
-		err = r.ctx.Err()
-	}
-	return n, err
 }

@@ -59,7 +59,8 @@ func Copy(ctx context.Context, to io.Writer, from io.Reader) (int64, error) {
 	return io.Copy(to, ContextReader(ctx, from))
 }
 
-// ContextReader returns a reader that fails once ctx has ended.
+// ContextReader returns a reader that fails with the error of ctx once ctx has ended, also
+// where the end makes a read of r fail.
 func ContextReader(ctx context.Context, r io.Reader) io.Reader { return contextReader{ctx, r} }
 
 type contextReader struct {
@@ -72,5 +73,9 @@ func (r contextReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.r.Read(p)
+	n, err := r.r.Read(p)
+	if err != nil && r.ctx.Err() != nil {
+		err = r.ctx.Err()
+	}
+	return n, err
 }
