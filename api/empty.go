@@ -118,15 +118,6 @@ func DropBlank[T interface{ IsBlank() bool }](list []T) []T {
 	return slices.DeleteFunc(list, T.IsBlank)
 }
 
-// DropSilence removes all entries of a transcript in which nobody says anything. Between
-// others, entries without words stay: moments are addressed by the numbers of entries.
-func DropSilence(entries []TranscriptEntry) []TranscriptEntry {
-	if slices.ContainsFunc(entries, func(e TranscriptEntry) bool { return !isBlank(e.Text) }) {
-		return entries
-	}
-	return entries[:0]
-}
-
 // dropBlank removes the blank elements of a content list that was decoded.
 func dropBlank[T interface{ IsBlank() bool }](list *Opt[[]T]) { list.value = DropBlank(list.value) }
 

@@ -117,8 +117,9 @@ func (m *Meeting) content(key string) any {
 }
 
 // UnmarshalJSON reads a meeting leniently: it fails only on input that is no JSON
-// object. Mistyped fields stay zero or absent, unknown keys go to Extra. Elements of
-// content lists that say nothing are left out, see [DropBlank] and [DropSilence].
+// object. Mistyped fields stay zero or absent, unknown keys go to Extra. Action
+// items and highlights that say nothing are left out, and all entries of a transcript
+// without content: between others they stay, since moments are addressed by their numbers.
 func (m *Meeting) UnmarshalJSON(b []byte) error {
 	*m = Meeting{}
 	if string(b) == "null" {
@@ -138,11 +139,12 @@ func (m *Meeting) UnmarshalJSON(b []byte) error {
 			m.Extra[member.Key] = bytes.Clone(member.Value)
 		case target == &m.RecordingID:
 			m.RecordingID, _ = parseID(member.Value)
+		case target == &m.Transcript && member.Value[0] == '[' && (isEmptyPart(member.Value) || !hasContent(PartTranscript, member.Value)):
+			m.Transcript = Some([]TranscriptEntry{})
 		default:
 			_ = decodeLenient(member.Value, target) // mistyped: as if absent
 		}
 	}
-	m.Transcript.value = DropSilence(m.Transcript.value)
 	dropBlank(&m.ActionItems)
 	dropBlank(&m.Highlights)
 	return nil

@@ -13,7 +13,7 @@ import (
 
 // derive replaces the rows that are derived from one part with those of raw, its
 // current bytes; [applying.deriveMerged] does so for the part "meeting". Elements that say
-// nothing have no rows, see [api.DropBlank]. Rows never decide anything: all of them can be
+// nothing have no rows, see [api.DropBlank] and readEntries. Rows never decide anything: all of them can be
 // derived again from the parts.
 func (t *applying) derive(id int64, part api.Part, raw json.RawMessage) error {
 	switch part {
@@ -44,8 +44,12 @@ func readList[T interface{ IsBlank() bool }](raw json.RawMessage) []T {
 	return api.DropBlank(decodeLenient[[]T](raw))
 }
 
+// readEntries decodes a transcript. One without content has no entries.
 func readEntries(raw json.RawMessage) []api.TranscriptEntry {
-	return api.DropSilence(decodeLenient[[]api.TranscriptEntry](raw))
+	if !api.HasContent(api.PartTranscript, raw) {
+		return nil
+	}
+	return decodeLenient[[]api.TranscriptEntry](raw)
 }
 
 func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"minutebook/api"
 	"minutebook/internal/sqlite"
@@ -40,6 +41,8 @@ func (a *Archive) remerge(ctx context.Context) error {
 		var blank []int64
 		blank, err = a.blankIDs(ctx)
 		ids = append(ids, blank...)
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
 	}
 	if err != nil {
 		return fmt.Errorf("decide meetings again: %w", err)
