@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -36,7 +34,7 @@ func TestKilledWhileABucketIsUsed(t *testing.T) {
 	service, key := sandbox(t, t.TempDir())
 	s := newServed(t, service.url+"/external/v1", key)
 	appendTo(t, s.config, fmt.Sprintf("\n[media]\nurl = %q\nmin_free_bytes = 0\ndownload = false\n", server.URL("recordings", "minutes")))
-	l := &bucketLoad{served: s, dir: t.TempDir(), backups: server.URL("recordings", "backups"), imported: map[int]bool{}, forgot: map[int]bool{}, done: map[string]int{}}
+	l := &bucketLoad{load: newLoad(s, t.TempDir()), place: server.URL("recordings", "backups"), imported: map[int]bool{}, dropped: map[int]bool{}}
 	for range kills(2, 100) {
 		l.start()
 		ctx, stop := context.WithCancel(t.Context())
@@ -49,23 +47,19 @@ func TestKilledWhileABucketIsUsed(t *testing.T) {
 		l.cmd.Wait()
 	}
 	l.start()
-	run(t, "import", "-c", l.config, l.folder(l.next+1))
-	l.imported[l.next+1] = true
+	run(t, "import", "-c", l.config, l.folder(l.last+1))
+	l.imported[l.last+1] = true
 	l.check(t, server)
-	t.Logf("%d meetings imported, %d forgotten, commands that ended well %v, the last failure %s", len(l.imported), len(l.forgot), l.done, l.failed)
+	t.Logf("%d meetings imported, %d forgotten, commands that ended well %v, the last failures %v", len(l.imported), len(l.dropped), l.done, l.failed)
 }
 
-// bucketLoad is what a load on a bucket has done.
+// bucketLoad is a load on a bucket, of meetings by their numbers.
 type bucketLoad struct {
-	*served
-	dir, backups string
-
-	mu       sync.Mutex // guards the fields below
-	next     int
+	*load
+	place    string       // of the backups
+	last     int          // the newest meeting
 	imported map[int]bool // by a command that ended well
-	forgot   map[int]bool // or were begun to be
-	done     map[string]int
-	failed   string
+	dropped  map[int]bool // meetings that a command was begun to forget
 }
 
 // talk returns the recording of a meeting. One in four is uploaded in parts.
@@ -105,7 +99,7 @@ func (l *bucketLoad) folder(n int) string {
 func (l *bucketLoad) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, step := range []func(context.Context){l.importNext, l.importNext, l.forgetOne,
-		func(ctx context.Context) { l.command(ctx, "backup", "--keep", "2", l.backups) },
+		func(ctx context.Context) { l.command(ctx, "backup", "--keep", "2", l.place) },
 		func(ctx context.Context) { l.command(ctx, "verify", "--repair") },
 	} {
 		wg.Go(func() {
@@ -120,11 +114,10 @@ func (l *bucketLoad) run(ctx context.Context) {
 
 func (l *bucketLoad) importNext(ctx context.Context) {
 	l.mu.Lock()
-	l.next++
-	n := l.next
+	l.last++
+	n := l.last
 	l.mu.Unlock()
-	dir := l.folder(n)
-	if _, ok := l.command(ctx, "import", dir); ok {
+	if _, ok := l.command(ctx, "import", l.folder(n)); ok {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.imported[n] = true
@@ -134,14 +127,14 @@ func (l *bucketLoad) importNext(ctx context.Context) {
 // forgetOne forgets a meeting that was imported, or is being imported.
 func (l *bucketLoad) forgetOne(ctx context.Context) {
 	l.mu.Lock()
-	n := 1 + rand.IntN(l.next+1)
+	n := 1 + rand.IntN(l.last+1)
 	l.mu.Unlock()
 	id := l.find(ctx, n)
 	if id == 0 {
 		return
 	}
 	l.mu.Lock()
-	l.forgot[n] = true
+	l.dropped[n] = true
 	l.mu.Unlock()
 	l.command(ctx, "forget", "--reason", "load", fmt.Sprint(id))
 }
@@ -155,27 +148,10 @@ func (l *bucketLoad) find(ctx context.Context, n int) int64 {
 	return found.Meetings[0].RecordingID
 }
 
-// command runs a command, which may fail while the daemon is being killed.
-func (l *bucketLoad) command(ctx context.Context, args ...string) ([]byte, bool) {
-	var said bytes.Buffer
-	cmd := exec.CommandContext(ctx, "minutebook", append(args, "-c", l.config)...)
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case err == nil:
-		l.done[args[0]]++
-	case ctx.Err() == nil:
-		l.failed = fmt.Sprintf("%s: %v: %.300s", args, err, &said)
-	}
-	return out, err == nil
-}
-
 // check checks the daemon, the bucket and a backup.
 func (l *bucketLoad) check(t *testing.T, server *s3test.Server) {
 	t.Helper()
-	for n := range l.forgot { // once more where it was cut off
+	for n := range l.dropped { // once more where it was cut off
 		eventually(t, 2*time.Minute, "a meeting is forgotten", func() (bool, any) {
 			id := l.find(t.Context(), n)
 			if id != 0 {
@@ -187,9 +163,9 @@ func (l *bucketLoad) check(t *testing.T, server *s3test.Server) {
 	run(t, "verify", "--repair", "-c", l.config)
 	run(t, "verify", "-c", l.config)
 	sums, wanted := map[string]int{}, map[string]bool{}
-	for n := range l.next + 2 {
+	for n := 1; n <= l.last+1; n++ {
 		sum := fmt.Sprintf("%x", sha256.Sum256(talk(n)))
-		if sums[sum] = n; l.imported[n] && !l.forgot[n] {
+		if sums[sum] = n; l.imported[n] && !l.dropped[n] {
 			wanted[sum] = true
 			if l.find(t.Context(), n) == 0 {
 				t.Errorf("meeting %d was imported and is not found", n)
@@ -198,24 +174,24 @@ func (l *bucketLoad) check(t *testing.T, server *s3test.Server) {
 	}
 	for _, name := range server.Objects(t, "minutes/") {
 		n, known := sums[path.Base(name)]
-		if delete(wanted, path.Base(name)); !known || l.forgot[n] {
-			t.Errorf("the bucket has %s, of meeting %d, forgotten %t", name, n, l.forgot[n])
+		if delete(wanted, path.Base(name)); !known || l.dropped[n] {
+			t.Errorf("the bucket has %s, of meeting %d, forgotten %t", name, n, l.dropped[n])
 		}
 	}
 	if len(wanted) > 0 {
 		t.Errorf("the recordings %v were imported and are not in the bucket", slices.Collect(maps.Keys(wanted)))
 	}
-	run(t, "backup", "--keep", "1", l.backups, "-c", l.config)
+	run(t, "backup", "--keep", "1", l.place, "-c", l.config)
 	for _, name := range server.Uploads(t) { // those of recordings go when they are a day old
-		if n, known := sums[path.Base(name)]; !known || l.forgot[n] {
+		if n, known := sums[path.Base(name)]; !known || l.dropped[n] {
 			t.Errorf("an upload of %s was left, of meeting %d", name, n)
 		}
 	}
 	back := filepath.Join(t.TempDir(), "back")
-	run(t, "restore", "--data", back, l.backups)
+	run(t, "restore", "--data", back, l.place)
 	run(t, "verify", "--data", back)
 	var words []string
-	for n := range l.forgot {
+	for n := range l.dropped {
 		words = append(words, spoken(n))
 	}
 	if len(words) == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -56,7 +57,9 @@ func (l *load) run(ctx context.Context) {
 	} {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				l.command(ctx, next())
+				if args := next(); len(args) > 0 {
+					l.command(ctx, args...)
+				}
 				sleep(ctx, l.pause)
 			}
 		})
@@ -86,19 +89,20 @@ func (l *load) send(ctx context.Context, client *http.Client) {
 }
 
 // command runs a command, which may fail while the daemon is being killed.
-func (l *load) command(ctx context.Context, args []string) {
-	if len(args) == 0 {
-		return
-	}
-	out, err := exec.CommandContext(ctx, "minutebook", append(args, "-c", l.config)...).CombinedOutput()
+func (l *load) command(ctx context.Context, args ...string) (out []byte, ok bool) {
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, "minutebook", append(args, "-c", l.config)...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case err == nil:
 		l.done[args[0]]++
 	case ctx.Err() == nil:
-		l.failed[args[0]] = fmt.Sprintf("%s: %v: %.300s", strings.Join(args, " "), err, out)
+		l.failed[args[0]] = fmt.Sprintf("%s: %v: %.300s", strings.Join(args, " "), err, &said)
 	}
+	return out, err == nil
 }
 
 // anyAcked is the id of a meeting that was acknowledged, if there is one.
