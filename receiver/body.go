@@ -49,7 +49,8 @@ func (b *body) release() {
 
 // readBody reads a body as it arrives. It reserves memory for the bytes that have
 // arrived and not for the announced length, so that a sender cannot occupy memory by a
-// number alone. The server bounds the time of a small body together with its headers.
+// number alone. The server bounds the time of a small body together with its headers; the time
+// of a larger one grows with each piece that arrives.
 func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*body, refusal) {
 	b := &body{r: r}
 	if !r.memory.reserve(firstBuffer) {
@@ -65,6 +66,8 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 				b.release()
 				return nil, f
 			}
+		}
+		if len(b.bytes) >= firstBuffer {
 			rc.SetReadDeadline(started.Add(r.o.BodyTime + time.Duration(len(b.bytes))*time.Second/slowest))
 		}
 		free := b.bytes[len(b.bytes):cap(b.bytes)]

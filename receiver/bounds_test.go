@@ -160,6 +160,29 @@ func TestASlowLargeBodyIsTaken(t *testing.T) {
 	}
 }
 
+// A sender that is faster than 64 KiB a second is never too slow, whatever memory its body has
+// at the moment.
+func TestASteadyLargeBodyIsTaken(t *testing.T) {
+	t.Parallel()
+	r := start(t, Options{BodyTime: time.Second})
+	whole := bytes.Repeat([]byte(" "), 256<<10)
+	body, rest := io.Pipe()
+	req := signedRequest(t, r.url, "anna", secretA, "steady", time.Now(), whole)
+	req.Body, req.ContentLength = body, int64(len(whole))
+	go func() {
+		for begun, sent := time.Now(), 0; sent < len(whole); {
+			time.Sleep(20 * time.Millisecond)
+			due := min(int(time.Since(begun)*(78<<10)/time.Second), len(whole))
+			_, _ = rest.Write(whole[sent:due])
+			sent = due
+		}
+		rest.Close()
+	}()
+	if got := send(t, req).status; got != 200 {
+		t.Errorf("a large body that comes steadily: %d, want 200", got)
+	}
+}
+
 func TestSlowHeadersAreCut(t *testing.T) {
 	t.Parallel()
 	r := start(t, Options{HeaderTime: time.Second})
