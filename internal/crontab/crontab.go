@@ -14,7 +14,9 @@ import (
 
 // Parse parses a cron expression of five fields, or a descriptor such as "@daily", in a
 // time zone, unless the expression begins with one of its own ("CRON_TZ=Europe/Berlin …").
-// It fails for an expression that never fires, such as a 31st of February.
+// A time that the zone's clock skips, as when summer time begins, fires at the first moment
+// after it, and one that the clock shows twice fires once; what fires every hour does so in
+// every hour that passes. It fails for an expression that never fires, such as a 31st of February.
 func Parse(expr string, zone *time.Location) (s cron.Schedule, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library panics on some input
@@ -25,8 +27,13 @@ func Parse(expr string, zone *time.Location) (s cron.Schedule, err error) {
 		return nil, errNoSchedule(expr) // the library's words are those of its code
 	}
 	hasZone := strings.HasPrefix(expr, "TZ=") || strings.HasPrefix(expr, "CRON_TZ=")
-	if spec, ok := s.(*cron.SpecSchedule); ok && !hasZone {
-		spec.Location = zone
+	if spec, ok := s.(*cron.SpecSchedule); ok {
+		if !hasZone {
+			spec.Location = zone
+		}
+		if spec.Hour&everyHour != everyHour {
+			s = newDaily(*spec)
+		}
 	}
 	if s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, zone)).IsZero() {
 		return nil, fmt.Errorf("%q never fires", expr)

@@ -42,3 +42,48 @@ func TestWrongSchedulesAreNamedInWords(t *testing.T) {
 		}
 	}
 }
+
+// TestClocksThatAreSetAnew has days on which a clock skips an hour, or shows one twice: a
+// time that is skipped is made up at the first moment after it, one that is shown twice
+// counts once, and what runs every hour does so by the time that passes.
+func TestClocksThatAreSetAnew(t *testing.T) {
+	for _, tc := range []struct {
+		expr, zone, from string
+		want             []string
+	}{
+		{"30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", []string{"2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"}},
+		{"0 2 * * *", "Europe/Berlin", "2026-03-29T00:59:59Z", []string{"2026-03-29T01:00:00Z", "2026-03-30T00:00:00Z"}},
+		{"0,30 2,3 * * *", "Europe/Berlin", "2026-03-29T00:00:00Z", []string{"2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z", "2026-03-30T00:00:00Z"}},
+		{"30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", []string{"2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"}},
+		{"30 2 * * *", "Europe/Berlin", "2026-10-25T01:00:00Z", []string{"2026-10-26T01:30:00Z"}},
+		{"0 3 * * *", "Europe/Berlin", "2026-10-25T00:59:00Z", []string{"2026-10-25T02:00:00Z"}},
+		{"30 2 29 3 *", "Europe/Berlin", "2026-01-01T00:00:00Z", []string{"2026-03-29T01:00:00Z", "2027-03-29T00:30:00Z"}},
+		{"*/30 * * * *", "Europe/Berlin", "2026-03-29T00:30:00Z", []string{"2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z"}},
+		{"@hourly", "Europe/Berlin", "2026-10-25T00:00:00Z", []string{"2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"}},
+		{"@every 1h", "Europe/Berlin", "2026-10-25T00:00:00Z", []string{"2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"}},
+		{"@daily", "Africa/Cairo", "2026-04-23T12:00:00Z", []string{"2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z"}},                        // at midnight
+		{"CRON_TZ=Australia/Lord_Howe 15 2 * * *", "UTC", "2026-10-03T00:00:00Z", []string{"2026-10-03T15:30:00Z", "2026-10-04T15:15:00Z"}}, // half an hour
+		{"45 1 * * *", "America/New_York", "2026-10-31T12:00:00Z", []string{"2026-11-01T05:45:00Z", "2026-11-02T06:45:00Z"}},
+		{"30 2 * * *", "America/New_York", "2026-03-07T12:00:00Z", []string{"2026-03-08T07:00:00Z", "2026-03-09T06:30:00Z"}},
+	} {
+		zone, err := time.LoadLocation(tc.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Parse(tc.expr, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := time.Parse(time.RFC3339, tc.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tc.want {
+			at = s.Next(at)
+			if got := at.UTC().Format(time.RFC3339); got != want {
+				t.Errorf("%s in %s after %s fires at %s, want %s", tc.expr, tc.zone, tc.from, got, want)
+				break
+			}
+		}
+	}
+}
