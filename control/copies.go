@@ -16,6 +16,7 @@ import (
 	"minutebook/archive/export"
 	"minutebook/archive/importer"
 	"minutebook/config"
+	"minutebook/internal/phrase"
 	"minutebook/search"
 	"minutebook/web/access"
 )
@@ -71,14 +72,15 @@ func (h Deps) exportFiles(ctx context.Context, q ExportRequest, emit Emit) (expo
 	return export.Run(ctx, h.Archive, o)
 }
 
-// findAll returns the ids of all meetings that a query finds.
+// findAll returns the ids of all meetings that match a whole query. It fails where the
+// index cannot name all of them: an export takes the others out of its folder.
 func (h Deps) findAll(ctx context.Context, query string) ([]int64, error) {
 	index, err := h.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ids := []int64{}
-	request := search.Request{Query: query, Limit: 100, Moments: 1, Viewer: archive.Viewer{All: true}}
+	request := search.Request{Query: query, Limit: 100, Moments: 1, Viewer: archive.Viewer{All: true}, Location: h.Location, Whole: true}
 	if err := h.addNotes(ctx, &request); err != nil {
 		return nil, err
 	}
@@ -90,8 +92,11 @@ func (h Deps) findAll(ctx context.Context, query string) ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if answer.Relaxed != "" { // no meeting matches the whole query
-			return ids, nil
+		if p := answer.Progress; p.Indexed < p.Total {
+			return nil, fmt.Errorf("export what a query finds: the index has %d of %s: wait until it is built (`minutebook status`)", p.Indexed, phrase.Meetings(p.Total))
+		}
+		if !answer.Exact {
+			return nil, errors.New("export what a query finds: the phrase is so frequent that not every meeting was checked for it: narrow the query by dates, or ask for words without quotation marks")
 		}
 		for _, hit := range answer.Meetings {
 			ids = append(ids, hit.Row.RecordingID)

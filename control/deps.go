@@ -80,8 +80,8 @@ type Deps struct {
 	Running  bool
 	Version  string
 	Webhooks Webhooks
-	// PageURL is the address of the running page, "" when none runs. Location is the
-	// zone of dates (nil: UTC). Both are for assistants.
+	// PageURL is the address of the running page, "" when none runs, for assistants.
+	// Location is the zone of dates in queries and imports (nil: UTC).
 	PageURL  string
 	Location *time.Location
 	Logger   zerolog.Logger

@@ -37,6 +37,12 @@ func indexed(t *testing.T) (*archive.Archive, *search.Index, *control.Registry) 
 // withIndex opens an archive's index as it is.
 func withIndex(t *testing.T, a *archive.Archive) (*search.Index, *control.Registry) {
 	t.Helper()
+	return withIndexIn(t, a, nil)
+}
+
+// withIndexIn is withIndex for queries with dates in a zone.
+func withIndexIn(t *testing.T, a *archive.Archive, zone *time.Location) (*search.Index, *control.Registry) {
+	t.Helper()
 	x, err := search.Open(t.Context(), search.Options{Archive: a, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +52,7 @@ func withIndex(t *testing.T, a *archive.Archive) (*search.Index, *control.Regist
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x, control.Operations(control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(),
+	return x, control.Operations(control.Deps{Archive: a, Running: true, Location: zone, Logger: zerolog.Nop(),
 		Access: func(context.Context) (*access.DB, error) { return people, nil },
 		Index:  func(context.Context) (*search.Index, error) { return x, nil }})
 }

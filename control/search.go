@@ -36,7 +36,7 @@ func (h Deps) search(ctx context.Context, q SearchRequest, _ Emit) (*SearchResul
 	if err != nil {
 		return nil, err
 	}
-	request := search.Request{Query: q.Query, Limit: q.Limit, Moments: q.Moments, After: q.After, Viewer: archive.Viewer{All: true}}
+	request := search.Request{Query: q.Query, Limit: q.Limit, Moments: q.Moments, After: q.After, Viewer: archive.Viewer{All: true}, Location: h.Location}
 	if err := h.addNotes(ctx, &request); err != nil {
 		return nil, err
 	}

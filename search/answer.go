@@ -19,6 +19,7 @@ type Request struct {
 	Facets    bool           // count the values of fields
 	Histogram bool           // count the meetings over time
 	Trend     bool           // count by month how often the words were said, as if the query had no dates
+	Whole     bool           // find only meetings that match the whole query, for programs, which do not see how it was loosened
 	Location  *time.Location // of the dates in the query and the histogram; nil means UTC
 
 	Notes      NotesFunc

@@ -42,7 +42,7 @@ func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
 		if m.set, err = e.evaluate(q.Root, false); err != nil {
 			return nil, err
 		}
-		if m.set.size() > 0 || !query.IsPlain(q.Root) || len(m.terms) < 2 {
+		if m.set.size() > 0 || s.whole || !query.IsPlain(q.Root) || len(m.terms) < 2 {
 			return m, nil
 		}
 	}

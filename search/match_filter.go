@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -204,7 +205,7 @@ func (e evaluation) filterTime(f *query.Filter) (meetingSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		bound := int32(d / time.Second)
+		bound := int32(min(d/time.Second, math.MaxInt32))
 		return s.filterVisible(func(c *columns, doc uint32) bool {
 			if f.Field == "longer" {
 				return c.seconds[doc] > bound

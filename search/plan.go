@@ -83,7 +83,7 @@ func partField(part string) string {
 // planQuery makes the plan of a tree. Stop words are marked as such where the query
 // has something else to look for.
 func (s *snapshot) planQuery(root query.Node) (*plan, error) {
-	p := &plan{question: query.IsQuestion(root)}
+	p := &plan{question: !s.whole && query.IsQuestion(root)}
 	var err error
 	if p.scope, err = s.narrow(scope{}, root); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (x *Index) Search(ctx context.Context, r Request) (*Answer, error) {
 	}
 	var answer *Answer
 	err = x.ask(ctx, r.Viewer, func(s *snapshot) error {
-		s.notes, s.samePerson = r.Notes, r.SamePerson
+		s.notes, s.samePerson, s.whole = r.Notes, r.SamePerson, r.Whole
 		if answer, err = s.answer(r, q, after); err != nil {
 			return err
 		}

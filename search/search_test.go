@@ -235,6 +235,8 @@ func TestQueries(t *testing.T) {
 		{"on:2026-05", "3 2 1"},
 		{"last:2w", "3"},
 		{"longer:30m", "3 2 1"},
+		{"longer:600000h", ""},
+		{"shorter:600000h", "3 2 1"},
 		{"shorter:30m", ""},
 		{"has:summary", "1"},
 		{"has:actions", "1"},
@@ -296,5 +298,10 @@ func TestRelaxed(t *testing.T) {
 	a = h.search(Request{Query: "What did Bob say about the contract with the printing company?"})
 	if len(a.Meetings) == 0 || a.Meetings[0].Row.RecordingID != 1 || a.Relaxed == "" {
 		t.Errorf("question: finds %q, says %q", hitIDs(a), a.Relaxed)
+	}
+	for _, q := range []string{"printing company unheardof", "what did bob say about the unheardof company"} {
+		if a = h.search(Request{Query: q, Whole: true}); a.Total != 0 || a.Relaxed != "" {
+			t.Errorf("the whole of %q: finds %q, says %q", q, hitIDs(a), a.Relaxed)
+		}
 	}
 }

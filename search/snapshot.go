@@ -36,6 +36,7 @@ type snapshot struct {
 	addresses    []addressRights               // and each of the viewer's addresses by itself
 	notes        NotesFunc                     // of the request
 	samePerson   SamePersonFunc                // likewise
+	whole        bool                          // likewise: Request.Whole
 	remarks      map[string]map[int64][]Moment // the notes found, by words and meeting
 	langs        []*text.Language              // of the visible meetings
 }

@@ -272,12 +272,12 @@ func (n *notifier) match(ctx context.Context, viewer archive.Viewer, saved notes
 	}
 	for _, id := range ids {
 		request := n.s.searchRequestOf(ctx, viewer, saved.Person, queryWithin(q, id))
-		request.Limit, request.Moments = 1, 1
+		request.Limit, request.Moments, request.Whole = 1, 1, true
 		answer, err := n.s.Index.Search(ctx, request)
 		if err != nil {
 			return nil, err
 		}
-		if answer.Relaxed == "" && len(answer.Meetings) > 0 { // a loosened query is for people who see that it was
+		if len(answer.Meetings) > 0 {
 			matches = append(matches, n.newMatch(saved, answer.Meetings[0]))
 		}
 	}

@@ -105,7 +105,8 @@ func TestSavedSearchesAndTheirFeeds(t *testing.T) {
 // which a reader has seen already, and is XML whatever a title has.
 func TestFeedsKnowTheirMeetings(t *testing.T) {
 	s := newSite(t, json.RawMessage(strings.Replace(string(meeting(7, "TITLE", "2026-06-10T09:00:00Z", "")), "TITLE", `Walrus \u0001\ufffe & \u0000`, 1)))
-	one, err := s.server.Notes.Save(t.Context(), 0, "Herd \x01", "walrus")
+	words := strings.Repeat("walrus ", 8) // as many words as a question has
+	one, err := s.server.Notes.Save(t.Context(), 0, "Herd \x01", words)
 	must(t, err)
 	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, one.ID, time.Time{})
 	must(t, err)
