@@ -2,6 +2,7 @@ package control
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -78,11 +79,11 @@ const nearlyFull = 512 << 20
 
 func (d Disk) isNearlyFull() bool { return d.Size > 0 && d.Free < min(nearlyFull, d.Size/20) }
 
-// lastSuccess returns when any job of an account last succeeded, or since. A time ahead of
-// the clock was set by a wrong one.
+// lastSuccess returns when any job of an account last succeeded, or since when one could. A
+// time ahead of the clock was set by a wrong one.
 func lastSuccess(a syncer.AccountStatus, since, now time.Time) time.Time {
 	last := since
-	for _, at := range a.LastSuccess {
+	for _, at := range append(slices.Collect(maps.Values(a.LastSuccess)), a.UsableSince) {
 		if at.After(last) && !at.After(now) {
 			last = at
 		}

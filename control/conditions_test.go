@@ -31,6 +31,8 @@ func TestConditions(t *testing.T) {
 		"suspended":         {account(syncer.AccountStatus{Suspended: "401"}), []string{"account/ada"}},
 		"silent":            {account(syncer.AccountStatus{LastSuccess: map[string]time.Time{"walk": hour(-25)}}), []string{"silent/ada"}},
 		"never":             {account(syncer.AccountStatus{}), []string{"silent/ada"}},
+		"added just now":    {account(syncer.AccountStatus{UsableSince: hour(-1)}), nil},
+		"back just now":     {account(syncer.AccountStatus{UsableSince: hour(-1), LastSuccess: map[string]time.Time{"walk": hour(-50)}}), nil},
 		"by a wrong clock":  {account(syncer.AccountStatus{LastSuccess: map[string]time.Time{"walk": hour(9000)}}), []string{"silent/ada"}},
 		"clock ahead":       {control.StatusResult{Status: syncer.Status{Clock: &syncer.ClockStatus{AheadSeconds: 300}}}, []string{"clock"}},
 		"clock behind":      {control.StatusResult{Status: syncer.Status{Clock: &syncer.ClockStatus{AheadSeconds: -300}}}, []string{"clock"}},

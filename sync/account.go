@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // account is an [Account] with its state in this process.
@@ -19,6 +20,7 @@ type account struct {
 
 	mu        sync.Mutex // guards the fields below
 	suspended *suspension
+	usable    time.Time            // when it became an account that may be read
 	runs      map[string]*runStats // of the jobs that run now
 }
 
@@ -43,8 +45,8 @@ func (a *account) run(job string) *runStats {
 }
 
 // newAccount prepares an account that is not suspended.
-func newAccount(a Account, locks map[string]chan struct{}) *account {
-	acc := &account{Account: a, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}, accepted: make(chan struct{}, 1)}
+func newAccount(a Account, locks map[string]chan struct{}, now time.Time) *account {
+	acc := &account{Account: a, usable: now, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}, accepted: make(chan struct{}, 1)}
 	acc.life, acc.leave = context.WithCancel(context.Background())
 	return acc
 }

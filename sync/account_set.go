@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // accountSet has the accounts that are read at present, and the job locks of all that
@@ -31,7 +32,7 @@ func (s *accountSet) all() (list []*account, change <-chan struct{}) {
 
 // replace sets the accounts. Those that are the same as before stay; the work of those
 // that are not among them any more ends.
-func (s *accountSet) replace(settings []Account) error {
+func (s *accountSet) replace(settings []Account, now time.Time) error {
 	seen := map[string]bool{}
 	for _, a := range settings {
 		if a.Name == "" || a.Client == nil {
@@ -54,7 +55,7 @@ func (s *accountSet) replace(settings []Account) error {
 		if s.locks[setting.Name] == nil {
 			s.locks[setting.Name] = newJobLocks()
 		}
-		list = append(list, newAccount(setting, s.locks[setting.Name]))
+		list = append(list, newAccount(setting, s.locks[setting.Name], now))
 	}
 	for _, a := range s.list {
 		if !slices.Contains(list, a) {
@@ -90,7 +91,7 @@ func (a *account) hasLeft() bool { return a.life.Err() != nil }
 // are brought up to date at once, and the work for those that are missing ends. Their
 // meetings, marks and queues stay as they are.
 func (s *Syncer) SetAccounts(accounts []Account) error {
-	if err := s.accounts.replace(accounts); err != nil {
+	if err := s.accounts.replace(accounts, s.now()); err != nil {
 		return fmt.Errorf("set accounts: %w", err)
 	}
 	s.downloads.wakeForChange()

@@ -32,8 +32,14 @@ func TestAccountsComeAndGoWhileItRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
-			if st, err := s.Status(t.Context()); err != nil || len(st.Accounts) != len(accounts) {
-				t.Errorf("status has %d accounts, %v; want %d", len(st.Accounts), err, len(accounts))
+			st, err := s.Status(t.Context())
+			if err != nil || len(st.Accounts) != len(accounts) {
+				t.Fatalf("status has %d accounts, %v; want %d", len(st.Accounts), err, len(accounts))
+			}
+			for _, a := range st.Accounts {
+				if isNew := time.Since(a.UsableSince) == time.Minute; isNew != (a.Name == "bob") {
+					t.Errorf("%s could be read since %v", a.Name, a.UsableSince)
+				}
 			}
 		}
 		set(ada, syncer.Account{Name: "bob", Client: bobsCredential})

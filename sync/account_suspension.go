@@ -34,6 +34,13 @@ func (a *account) suspension() *suspension {
 	return a.suspended
 }
 
+// usableSince returns since when this process may use the account.
+func (a *account) usableSince() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.usable
+}
+
 // Suspended returns why the service refuses an account, "" when it does not.
 func (s *Syncer) Suspended(account string) string {
 	if a := s.account(account); a != nil {
@@ -109,7 +116,7 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 		return err
 	}
 	a.mu.Lock()
-	a.suspended = nil
+	a.suspended, a.usable = nil, s.now()
 	a.mu.Unlock()
 	select {
 	case a.accepted <- struct{}{}:

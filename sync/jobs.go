@@ -70,8 +70,11 @@ func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, 
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err == nil {
-		err = errors.Join(s.setLastRun(ctx, a, job, began), s.archive.ResolveFailure(ctx, a.Name, classJob, job))
+	if idle := errors.Is(err, errBackfillFirst); idle || err == nil {
+		err = s.archive.ResolveFailure(ctx, a.Name, classJob, job)
+		if !idle {
+			err = errors.Join(s.setLastRun(ctx, a, job, began), err)
+		}
 		s.reportHealth(job+" of "+a.Name, err)
 		return err
 	}

@@ -19,6 +19,10 @@ const (
 	lastRunPrefix = "sync/ran/"
 )
 
+// errBackfillFirst ends a run that did nothing, since the account's backfill has not come
+// so far: no failure, and no success.
+var errBackfillFirst = errors.New("the backfill comes first")
+
 // runBackfill reads the full history with content, once for each list query,
 // and resumes where it was interrupted. List queries that a changed
 // configuration adds are read by its next run.
@@ -51,6 +55,15 @@ func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error
 	// The backfill has just read everything that the night's jobs would read.
 	now := s.now()
 	return errors.Join(s.setLastRun(ctx, a, JobWalk, now), s.setLastRun(ctx, a, JobRefresh, now))
+}
+
+// wantBackfilled fails with errBackfillFirst until isBackfilled.
+func (s *Syncer) wantBackfilled(ctx context.Context, a *account) error {
+	ok, err := s.isBackfilled(ctx, a)
+	if err == nil && !ok {
+		return errBackfillFirst
+	}
+	return err
 }
 
 // isBackfilled reports whether the full history of every list query was read.
@@ -95,7 +108,7 @@ func (s *Syncer) walkEach(ctx context.Context, a *account, o walkSpec, t *runSta
 // meetings that were shared meanwhile; meetings that a complete walk did not
 // list were removed upstream.
 func (s *Syncer) runLightWalk(ctx context.Context, a *account, t *runStats) error {
-	if ok, err := s.isBackfilled(ctx, a); err != nil || !ok {
+	if err := s.wantBackfilled(ctx, a); err != nil {
 		return err
 	}
 	for _, p := range a.lists {
@@ -109,6 +122,7 @@ func (s *Syncer) runLightWalk(ctx context.Context, a *account, t *runStats) erro
 // runCatchUp reads the meetings created since the last catch-up, with an
 // overlap. During the first backfill it begins where the backfill began.
 func (s *Syncer) runCatchUp(ctx context.Context, a *account, t *runStats) error {
+	idle := true
 	for _, p := range a.lists {
 		from, err := s.catchUpStart(ctx, a, p)
 		if err != nil {
@@ -117,9 +131,13 @@ func (s *Syncer) runCatchUp(ctx context.Context, a *account, t *runStats) error 
 		if from.IsZero() {
 			continue // its backfill has not begun
 		}
+		idle = false
 		if _, err := s.walk(ctx, walkSpec{kind: kindNew, account: a, list: p, after: from}, t); err != nil {
 			return err
 		}
+	}
+	if idle {
+		return errBackfillFirst
 	}
 	return nil
 }

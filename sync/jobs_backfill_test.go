@@ -1,6 +1,7 @@
 package syncer_test
 
 import (
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +61,24 @@ func TestBackfillIsCompleteAndASecondRunIsLight(t *testing.T) {
 			if c.Heavy || c.Path != "/meetings" {
 				t.Errorf("the second run called %+v", c)
 			}
+		}
+	})
+}
+
+// An account that has never been read has no success: the jobs that wait for its backfill do
+// nothing every five minutes and every night.
+func TestWaitingForTheBackfillIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(1, rig.Today(), time.Hour))
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		s, stop := running(t, syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(30 * time.Hour)
+		st, err := s.Status(t.Context())
+		if err != nil || len(st.Accounts[0].LastSuccess) != 0 || len(st.Failures) == 0 {
+			t.Errorf("%v, failures %v, %v", st.Accounts[0].LastSuccess, st.Failures, err)
 		}
 	})
 }

@@ -22,7 +22,7 @@ const (
 // everything older, so that all of it is read again about once a month. The
 // service does not announce edits.
 func (s *Syncer) runRefresh(ctx context.Context, a *account, t *runStats) error {
-	if ok, err := s.isBackfilled(ctx, a); err != nil || !ok {
+	if err := s.wantBackfilled(ctx, a); err != nil {
 		return err
 	}
 	recent := walkSpec{kind: kindRecent, content: true, reread: true, after: s.now().Add(-recentPeriod)}

@@ -97,7 +97,7 @@ func New(o Options) (*Syncer, error) {
 		o.Cursors = 6
 	}
 	s := &Syncer{opt: o, archive: o.Archive, schedule: newSchedule(tables), now: o.Now, log: o.Logger, content: newContentQueue(), accounts: newAccountSet()}
-	if err := s.accounts.replace(o.Accounts); err != nil {
+	if err := s.accounts.replace(o.Accounts, s.now()); err != nil {
 		return nil, fmt.Errorf("start sync: %w", err)
 	}
 	s.downloads = newDownloader(s)

@@ -75,7 +75,7 @@ func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, 
 	if err := a.Client.Budget().Load(ctx); err != nil { // the calls of an earlier process
 		return AccountStatus{}, err
 	}
-	as := AccountStatus{Name: a.Name, LastSuccess: map[string]time.Time{}, NextRun: map[string]time.Time{},
+	as := AccountStatus{Name: a.Name, UsableSince: a.usableSince(), LastSuccess: map[string]time.Time{}, NextRun: map[string]time.Time{},
 		Budget: a.Client.Budget().Snapshot()}
 	if a.suspension() == nil {
 		if err := s.loadSuspensions(ctx); err != nil {

@@ -32,6 +32,8 @@ type AccountStatus struct {
 	// Suspended says why the service refuses the account, empty when it does not.
 	Suspended      string    `json:"suspended,omitempty"`
 	SuspendedSince time.Time `json:"suspended_since,omitzero"`
+	// UsableSince is when this process could first read the account, or could again.
+	UsableSince time.Time `json:"-"`
 	// LastSuccess is when the last successful run of each job began, NextRun its next
 	// time by the schedule.
 	LastSuccess map[string]time.Time `json:"last_success"`
