@@ -93,7 +93,7 @@ func (s *server) clip(w http.ResponseWriter, r *http.Request) error {
 		return s.toClipFailure(r, err)
 	}
 	defer file.Close()
-	if v, err = s.identify(r); err == nil {
+	if v, err = s.identifyAgain(r); err == nil {
 		err = s.mayPlay(ctx, v, id)
 	}
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *server) toClipFailure(r *http.Request, err error) error {
 // more.
 func (s *server) newMediaStream(w http.ResponseWriter, r *http.Request, id int64) (*httpserver.Stream, func()) {
 	return httpserver.NewStream(r.Context(), w, s.bounds, func(ctx context.Context) error {
-		v, err := s.identify(r)
+		v, err := s.identifyAgain(r)
 		if err != nil {
 			return err
 		}

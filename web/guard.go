@@ -14,15 +14,33 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; " +
 	"media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types minutebook"
 
-// guard refuses unknown Hosts and sets the security headers of every answer.
-func (s *server) guard(next http.Handler) http.Handler {
+// refuses returns why a request is answered under no address of this page, and the status
+// that says so, 0 for a request that is not refused.
+func (s *server) refuses(r *http.Request) (reason string, status int) {
+	switch {
+	case !hostAllowed(r, s.hosts):
+		return "this archive is not served under that host name; add the name to hosts under [web] in the configuration", http.StatusMisdirectedRequest
+	case s.Identify == nil && s.Entry.isOwners() && isForwarded(r):
+		return "this archive has one owner and asks nobody who they are, so it answers no proxy; " +
+			`write access = "people" or "proxy" under [web] in the configuration`, http.StatusForbidden
+	}
+	return "", 0
+}
+
+// hostNames returns the names under which a page answers beside loopback ones.
+func hostNames(o *Options) map[string]bool {
 	hosts := map[string]bool{}
-	for _, h := range s.Hosts {
+	for _, h := range o.Hosts {
 		hosts[strings.ToLower(strings.TrimSuffix(h, "."))] = true
 	}
-	if s.Entry.PublicURL != nil {
-		hosts[strings.ToLower(s.Entry.PublicURL.Hostname())] = true
+	if o.Entry.PublicURL != nil {
+		hosts[strings.ToLower(o.Entry.PublicURL.Hostname())] = true
 	}
+	return hosts
+}
+
+// guard refuses unknown Hosts and sets the security headers of every answer.
+func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -32,14 +50,8 @@ func (s *server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
-		if !hostAllowed(r, hosts) {
-			http.Error(w, "this archive is not served under that host name; "+
-				"add the name to hosts under [web] in the configuration", http.StatusMisdirectedRequest)
-			return
-		}
-		if s.Identify == nil && s.Entry.isOwners() && isForwarded(r) {
-			http.Error(w, "this archive has one owner and asks nobody who they are, so it answers no proxy; "+
-				`write access = "people" or "proxy" under [web] in the configuration`, http.StatusForbidden)
+		if reason, status := s.refuses(r); status != 0 {
+			http.Error(w, reason, status)
 			return
 		}
 		next.ServeHTTP(w, r)

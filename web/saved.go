@@ -329,22 +329,3 @@ func (s *server) findSaved(ctx context.Context, saved notes.SavedSearch) ([]sear
 	}
 	return answer.Meetings, nil
 }
-
-// viewerOfPerson returns the viewer of a person who is not here. It fails with
-// [archive.ErrNotFound] for one who may not enter.
-func (s *server) viewerOfPerson(ctx context.Context, id int64) (archive.Viewer, error) {
-	switch {
-	case id == notes.Owner && s.Entry.isOwners():
-		return owner().Viewer, nil
-	case id == notes.Owner || s.Entry.isOwners():
-		return archive.Viewer{}, archive.ErrNotFound
-	}
-	person, err := s.Entry.People.Person(ctx, id)
-	if err == nil {
-		err = s.Entry.People.CheckIn(ctx, person)
-	}
-	if err != nil {
-		return archive.Viewer{}, err
-	}
-	return archive.ViewerWith(person.Addresses...), nil
-}

@@ -177,7 +177,7 @@ func (s *server) followStatus(r *http.Request, stream *httpserver.Stream, w http
 			return
 		case <-tick.C:
 		}
-		v, err := s.identify(r) // the session may have ended
+		v, err := s.identifyAgain(r) // the session may have ended
 		if err != nil {
 			return
 		}

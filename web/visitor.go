@@ -55,6 +55,26 @@ func (s *server) identify(r *http.Request) (Visitor, error) {
 	return s.identifyPerson(r)
 }
 
+// identifyAgain returns the visitor of a request whose answer takes long, by the page that
+// is in force now.
+func (s *server) identifyAgain(r *http.Request) (Visitor, error) {
+	present := s.present()
+	if present != s {
+		if _, refused := present.refuses(r); refused != 0 {
+			return Visitor{}, errNobody
+		}
+	}
+	return present.identify(r)
+}
+
+// present returns the page that is in force: this one, or the last that has replaced it.
+func (s *server) present() *server {
+	for next := s.next.Load(); next != nil; next = s.next.Load() {
+		s = next
+	}
+	return s
+}
+
 type visitorKey struct{}
 
 // visited returns the handler that identifies the visitor of a request before h sees
@@ -93,6 +113,26 @@ func personOf(ctx context.Context) int64 {
 		return p.ID
 	}
 	return notes.Owner
+}
+
+// viewerOfPerson returns the viewer of a person who is not here. It fails with
+// [archive.ErrNotFound] for one who may not enter.
+func (s *server) viewerOfPerson(ctx context.Context, id int64) (archive.Viewer, error) {
+	s = s.present() // a look for new matches can take longer than its page is in force
+	switch {
+	case id == notes.Owner && s.Entry.isOwners():
+		return owner().Viewer, nil
+	case id == notes.Owner || s.Entry.isOwners():
+		return archive.Viewer{}, archive.ErrNotFound
+	}
+	person, err := s.Entry.People.Person(ctx, id)
+	if err == nil {
+		err = s.Entry.People.CheckIn(ctx, person)
+	}
+	if err != nil {
+		return archive.Viewer{}, err
+	}
+	return archive.ViewerWith(person.Addresses...), nil
 }
 
 // view returns how the roster answers the visitor of a request.

@@ -105,6 +105,7 @@ type Options struct {
 type server struct {
 	Options
 	base    basePath
+	hosts   map[string]bool // names under which the page answers
 	pages   *pages
 	assets  *assets
 	places  *places
@@ -124,6 +125,8 @@ type server struct {
 	hasPeople   atomic.Bool                 // whether a first person exists
 
 	compress func(http.Handler) http.HandlerFunc
+
+	next atomic.Pointer[server] // the page that has replaced this one; nil: none has
 }
 
 // New returns the handler for the page's listener. It fails when Archive, Index or
@@ -133,7 +136,7 @@ func New(o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{Handler: s.handler(), Notify: s.newNotifier().look}
+	h := &Handler{Handler: s.handler(), Notify: s.newNotifier().look, server: s}
 	for _, r := range s.routes() {
 		h.patterns = append(h.patterns, r.pattern)
 	}
@@ -146,8 +149,13 @@ type Handler struct {
 	// Notify looks once for new matches of saved searches and tells their addresses. One
 	// goroutine calls it.
 	Notify   func(context.Context) error
+	server   *server
 	patterns []string
 }
+
+// Retire says that next has replaced this page. Answers that are under way go on, and next
+// decides from now on who may read on.
+func (h *Handler) Retire(next *Handler) { h.server.next.Store(next.server) }
 
 // Patterns returns the patterns of all routes, so that a test of who sees which meeting can
 // check that it misses none.
@@ -171,7 +179,7 @@ func newServer(o Options) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the page's key: %w", err)
 	}
-	s := &server{Options: o, base: base, pages: pages, assets: assets, places: places,
+	s := &server{Options: o, base: base, hosts: hostNames(&o), pages: pages, assets: assets, places: places,
 		langs: text.NewLanguages(), bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
 	if s.clips, err = newCutter(o.Archive); err != nil {
 		return nil, err

@@ -18,7 +18,10 @@ import (
 )
 
 // pageHandlers are the handlers of the page's listener and of the one for metrics.
-type pageHandlers struct{ page, monitor http.Handler }
+type pageHandlers struct {
+	page    *web.Handler
+	monitor http.Handler
+}
 
 // newPage makes the handlers by a configuration.
 func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *accounts.Connector) (h pageHandlers, err error) {

@@ -19,6 +19,7 @@ import (
 	"minutebook/internal/httpserver"
 	"minutebook/receiver"
 	syncer "minutebook/sync"
+	"minutebook/web"
 	"minutebook/web/access"
 	"minutebook/web/accounts"
 )
@@ -231,7 +232,11 @@ func (d *daemon) adopt(p prepared) error {
 	}
 	d.operations.Ready(control.Operations(d.deps()))
 	if p.page != nil {
+		before, ok := (*d.page.current.Load()).(*web.Handler)
 		d.page.set(p.page.page)
+		if ok {
+			before.Retire(p.page.page) // open answers ask the new page who may read on
+		}
 		d.monitor.set(p.page.monitor)
 	}
 	d.opts.LogLevel.set(p.cfg.Log.Level)
