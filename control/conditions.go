@@ -36,15 +36,21 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 				a.Name, last.UTC().Format(time.DateTime))
 		}
 	}
+	fade := func(key string) { list = append(list, notify.Condition{Key: key, Fading: true}) }
 	if skew := s.ClockSkew(); skew > skewError {
 		add("clock", "the clock of this machine is wrong", "It was %s away from the service's at %s. Set it (systemd-timesyncd, chrony): deliveries are refused beyond five minutes.",
 			skew, s.Clock.At.UTC().Format(time.DateTime))
+	} else if skew > skewError/4*3 {
+		fade("clock")
 	}
-	if s.Disk.isNearlyFull() {
+	switch at, least := s.Disk.FullAt, s.Disk.leastFree(); {
+	case s.Disk.Free < least:
 		add("disk", "the disk is nearly full", "%d MB are free. Without room nothing is received and fetched.", s.Disk.Free>>20)
-	} else if at := s.Disk.FullAt; !at.IsZero() && at.Sub(now) < fullWithin {
+	case !at.IsZero() && at.Sub(now) < fullWithin:
 		add("disk", "the disk is full in less than a week", "%d MB are free. If the disk goes on filling as in the last days, it is full at %s.",
 			s.Disk.Free>>20, at.UTC().Format(time.DateTime))
+	case s.Disk.Free < least/4*5, !at.IsZero() && at.Sub(now) < fullWithin+24*time.Hour:
+		fade("disk")
 	}
 	for job, title := range map[string]string{UpkeepBackup: "the backup failed", UpkeepProve: "the proof of the backup failed", UpkeepVerify: "the check of the archive failed"} {
 		if u := s.Upkeep[job]; u.Error != "" {
@@ -73,11 +79,8 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 	return list
 }
 
-// nearlyFull is the number of free bytes below which a disk is nearly full, or a twentieth
-// of a small one.
-const nearlyFull = 512 << 20
-
-func (d Disk) isNearlyFull() bool { return d.Size > 0 && d.Free < min(nearlyFull, d.Size/20) }
+// leastFree returns the number of free bytes below which the disk is nearly full.
+func (d Disk) leastFree() int64 { return min(512<<20, d.Size/20) }
 
 // lastSuccess returns when any job of an account last succeeded, or since when one could. A
 // time ahead of the clock was set by a wrong one.

@@ -40,6 +40,9 @@ func TestConditions(t *testing.T) {
 		"full disk":         {control.StatusResult{Disk: control.Disk{Free: 1 << 20, Size: 1 << 40}}, []string{"disk"}},
 		"small disk":        {control.StatusResult{Disk: control.Disk{Free: 100 << 20, Size: 160 << 20}}, nil},
 		"disk in a week":    {control.StatusResult{Disk: control.Disk{FullAt: hour(100)}}, []string{"disk"}},
+		"disk in 8 days":    {control.StatusResult{Disk: control.Disk{FullAt: hour(180)}}, []string{"disk fades"}},
+		"disk nearly full":  {control.StatusResult{Disk: control.Disk{Free: 600 << 20, Size: 1 << 40}}, []string{"disk fades"}},
+		"clock nearly well": {control.StatusResult{Status: syncer.Status{Clock: &syncer.ClockStatus{AheadSeconds: 200}}}, []string{"clock fades"}},
 		"disk later":        {control.StatusResult{Disk: control.Disk{FullAt: hour(200)}}, nil},
 		"backup failed":     {upkeep(control.UpkeepBackup, control.UpkeepState{Error: "no"}), []string{"upkeep/backup"}},
 		"backup with doubt": {upkeep(control.UpkeepBackup, control.UpkeepState{Warnings: []string{"?"}}), []string{"upkeep-warning/backup"}},
@@ -52,6 +55,9 @@ func TestConditions(t *testing.T) {
 	} {
 		var keys []string
 		for _, condition := range c.state.Conditions(now, hour(-48)) {
+			if condition.Fading {
+				condition.Key += " fades"
+			}
 			keys = append(keys, condition.Key)
 		}
 		if !slices.Equal(keys, c.want) {

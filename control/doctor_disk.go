@@ -41,7 +41,7 @@ func (e *examination) examineDisk() {
 // a number of bytes a day.
 func (e *examination) examineSpace(disk Disk, daily int64) {
 	free, remedy := disk.Free, "free some space, or set [[retention.rules]]"
-	if disk.isNearlyFull() {
+	if disk.Free < disk.leastFree() {
 		e.add("disk", SeverityWarning, remedy, "it is nearly full: %s are free, and without room nothing is received and fetched", humanize.Bytes(uint64(free)))
 		return
 	}

@@ -16,6 +16,9 @@ type Condition struct {
 	Key   string // identifies it, such as "account/ada"
 	Title string
 	Text  string
+	// Fading says that the condition ends soon: it keeps a reported one from being over, and
+	// begins none, so that a value near its bound is not reported again and again.
+	Fading bool
 }
 
 // Notifier reports every condition once, and once more when it is over, on each channel. A

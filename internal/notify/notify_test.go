@@ -164,7 +164,12 @@ func TestEachConditionIsToldOnce(t *testing.T) {
 	if began, over := c.got[0], c.got[1]; began.Kind != Problem || over.Kind != Over || over.Key != ada.Key || over.ID == began.ID {
 		t.Errorf("told %+v", c.got)
 	}
+	fading := ada
+	fading.Fading = true
+	b.update(fading)
+	b.expect(c, "ada", "over: ada")
 	b.update(ada)
+	b.update(fading)
 	b.expect(c, "ada", "over: ada", "ada")
 	saves := b.store.saves
 	if b.update(ada); b.store.saves != saves {

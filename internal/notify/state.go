@@ -49,7 +49,9 @@ func (q *queue) update(now []Condition, message maker) {
 	lasts := map[string]bool{}
 	for _, c := range now {
 		lasts[c.Key] = true
-		q.begin(c, message)
+		if !c.Fading {
+			q.begin(c, message)
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(q.Reported)) {
 		if lasts[key] {
