@@ -53,9 +53,11 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 		fade("disk")
 	}
 	for job, title := range map[string]string{UpkeepBackup: "the backup failed", UpkeepProve: "the proof of the backup failed", UpkeepVerify: "the check of the archive failed"} {
-		if u := s.Upkeep[job]; u.Error != "" {
+		switch u := s.Upkeep[job]; {
+		case u.isAbandoned():
+		case u.Error != "":
 			add("upkeep/"+job, title, "At %s: %s", u.Began.UTC().Format(time.DateTime), u.Error)
-		} else if len(u.Warnings) > 0 {
+		case len(u.Warnings) > 0:
 			add("upkeep-warning/"+job, "the backup needs a look", "%s", strings.Join(u.Warnings, "\n"))
 		}
 	}

@@ -120,7 +120,7 @@ func (g gathering) archive(s *StatusResult) {
 func (g gathering) upkeep(s *StatusResult) {
 	for job, u := range s.Upkeep {
 		g.time("upkeep_last_success_timestamp_seconds", "When the last successful backup, proof or check began, by task.", u.Succeeded, "task", job)
-		g.gauge("upkeep_failed", "1 when the last run of a task of upkeep failed or left a warning, by task.", number(u.Error != "" || len(u.Warnings) > 0), "task", job)
+		g.gauge("upkeep_failed", "1 when the last run of a task of upkeep failed or left a warning, by task.", number((u.Error != "" || len(u.Warnings) > 0) && !u.isAbandoned()), "task", job)
 	}
 	g.gauge("verify_damages", "Damages that the checks have found and nothing has repaired.", float64(s.Upkeep[UpkeepVerify].Damaged()))
 	g.time("verify_whole_timestamp_seconds", "When every slice of the archive was last checked.", s.Upkeep[UpkeepVerify].Whole)

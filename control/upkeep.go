@@ -26,11 +26,12 @@ const (
 // UpkeepState is the outcome of the last runs of a job of upkeep, whether a schedule or
 // a person began them.
 type UpkeepState struct {
-	Began     time.Time `json:"began,omitzero"`     // the last run
-	Succeeded time.Time `json:"succeeded,omitzero"` // when the last successful run began
-	Seconds   float64   `json:"seconds,omitempty"`  // that the last run took
-	Error     string    `json:"error,omitempty"`    // of the last run
-	Result    string    `json:"result,omitempty"`   // of the last successful run, in words
+	Began     time.Time `json:"began,omitzero"`      // the last run
+	Succeeded time.Time `json:"succeeded,omitzero"`  // when the last successful run began
+	Scheduled bool      `json:"scheduled,omitempty"` // the last run was by schedule
+	Seconds   float64   `json:"seconds,omitempty"`   // that the last run took
+	Error     string    `json:"error,omitempty"`     // of the last run
+	Result    string    `json:"result,omitempty"`    // of the last successful run, in words
 	// Warnings are the reasons why a backup that succeeded needs a person.
 	Warnings []string `json:"warnings,omitempty"`
 	// Destination has the last backup, in Generation.
@@ -47,6 +48,10 @@ type UpkeepState struct {
 	Whole   time.Time   `json:"whole,omitzero"`
 	Damages map[int]int `json:"damages,omitempty"`
 }
+
+// isAbandoned reports whether nobody wants the last run any more: it was by a schedule, and
+// there is none.
+func (u UpkeepState) isAbandoned() bool { return u.Scheduled && u.Next.IsZero() }
 
 // Damaged returns the number of damages that the checks have left.
 func (u UpkeepState) Damaged() (n int) {
@@ -103,9 +108,9 @@ func (h Deps) PlanUpkeep(ctx context.Context, job string) error {
 	return h.keepUpkeep(ctx, job, u)
 }
 
-// recordUpkeep changes the state of a job after a run. A run that the caller gave up
-// counts for nothing.
-func (h Deps) recordUpkeep(ctx context.Context, job string, began time.Time, failure error, change func(*UpkeepState)) error {
+// recordUpkeep changes the state of a job after a run, by schedule or not. A run that the
+// caller gave up counts for nothing.
+func (h Deps) recordUpkeep(ctx context.Context, job string, scheduled bool, began time.Time, failure error, change func(*UpkeepState)) error {
 	if ctx.Err() != nil {
 		return failure
 	}
@@ -113,7 +118,7 @@ func (h Deps) recordUpkeep(ctx context.Context, job string, began time.Time, fai
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	u.Began, u.Seconds, u.Error, u.Planned = began, h.Archive.Now().Sub(began).Seconds(), "", time.Time{}
+	u.Began, u.Scheduled, u.Seconds, u.Error, u.Planned = began, scheduled, h.Archive.Now().Sub(began).Seconds(), "", time.Time{}
 	if failure != nil {
 		u.Error = phrase.Error(failure)
 	} else {
@@ -125,7 +130,7 @@ func (h Deps) recordUpkeep(ctx context.Context, job string, began time.Time, fai
 
 // recordBackup notes a backup.
 func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time, r backup.Result, failure error) error {
-	return h.recordUpkeep(ctx, UpkeepBackup, began, failure, func(u *UpkeepState) {
+	return h.recordUpkeep(ctx, UpkeepBackup, q.Scheduled, began, failure, func(u *UpkeepState) {
 		u.Result = fmt.Sprintf("%s in %s, %s", r.Generation, q.Destination, phrase.Meetings(r.Manifest.Meetings))
 		u.Warnings = append([]string(nil), r.Doubts...)
 		if u.Destination == q.Destination && r.Generation <= u.Generation { // their numbers grow
@@ -147,7 +152,7 @@ func (h Deps) recordVerify(ctx context.Context, q VerifyRequest, began time.Time
 	if q.SkipMedia {
 		return failure
 	}
-	return h.recordUpkeep(ctx, UpkeepVerify, began, failure, func(u *UpkeepState) {
+	return h.recordUpkeep(ctx, UpkeepVerify, q.Slices > 0, began, failure, func(u *UpkeepState) {
 		left := v.Lost
 		for _, n := range v.Damages {
 			left += n
@@ -190,7 +195,7 @@ func (h Deps) prove(ctx context.Context, _ struct{}, _ Emit) (backup.Proof, erro
 	if errors.Is(err, archive.ErrForgottenMeanwhile) {
 		return p, err
 	}
-	return p, h.recordUpkeep(ctx, UpkeepProve, began, err, func(u *UpkeepState) {
+	return p, h.recordUpkeep(ctx, UpkeepProve, true, began, err, func(u *UpkeepState) {
 		u.Result = fmt.Sprintf("%s of %s, %s, restored and verified", p.Generation, p.TakenAt.UTC().Format(time.DateTime), phrase.Meetings(p.Meetings))
 		if !p.Restored {
 			u.Result = fmt.Sprintf("%s of %s, %s, compared with its hashes; set backup.identity_file to have it restored too",

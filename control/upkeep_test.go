@@ -174,7 +174,7 @@ func TestABackupBesideAnotherIsRefusedAndNotFailed(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "another backup is being made there") {
 				t.Errorf("the second backup: %v", err)
 			}
-			if u, err := deps.UpkeepState(t.Context(), control.UpkeepBackup); err != nil || (u.Error != "") != q.Scheduled {
+			if u, err := deps.UpkeepState(t.Context(), control.UpkeepBackup); err != nil || (u.Error != "") != q.Scheduled || u.Scheduled != q.Scheduled {
 				t.Errorf("scheduled %t: %+v, %v", q.Scheduled, u, err)
 			}
 		}
