@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -215,14 +216,17 @@ func (m *Main) findConfig() (string, error) {
 	if m.dataDir != "" {
 		return "", nil
 	}
-	path := cmp.Or(m.getenv("MINUTEBOOK_CONFIG"), "config.toml")
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
+	named := m.getenv("MINUTEBOOK_CONFIG")
+	path := cmp.Or(named, "config.toml")
+	_, err := os.Stat(path)
+	// A working directory that another user may not enter (sudo -u) has no configuration for that user.
+	if isAbsent := errors.Is(err, fs.ErrNotExist) || named == "" && errors.Is(err, fs.ErrPermission); !isAbsent {
+		return path, nil // reading the file names what is wrong
 	}
 	if m.getenv("MINUTEBOOK_DATA_DIR") != "" {
 		return "", nil // the environment alone suffices
 	}
-	if path != "config.toml" {
+	if named != "" {
 		return path, nil // its absence is an error
 	}
 	if path, ok, err := m.findInstalled(); ok || err != nil {
@@ -249,7 +253,7 @@ func (m *Main) findInstalled() (path string, ok bool, err error) {
 		return "", false, &usageError{fmt.Errorf("find the archive: %s belongs to the service's user; give the command as that user or by sudo, or name another archive with -c FILE or --data DIR", installedData)}
 	}
 	m.dataDir = installedData
-	if _, err := os.Stat(installedConfig); err == nil {
+	if _, err := os.Stat(installedConfig); !errors.Is(err, fs.ErrNotExist) {
 		m.configPath = installedConfig
 	}
 	return m.configPath, true, nil
