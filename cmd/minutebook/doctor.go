@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,7 +111,8 @@ func (m *Main) examineConfiguration(ctx context.Context, cfg *config.Config) (fi
 	return append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityOK, Text: "it is in order"})
 }
 
-// examineModes looks at who else can read the secrets and the archive.
+// examineModes looks at who else can read the secrets and the archive. A secret that does not
+// belong to the archive's owner is there for the owner's group, as root's in /etc is.
 func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
 	paths := []string{cfg.DataDir, cfg.Web.TLSKey, cfg.Receiver.TLSKey, cfg.Web.OIDC.ClientSecretFile, cfg.Web.Accounts.KeyFile, cfg.Web.Accounts.OAuth.ClientSecretFile}
 	paths = append(paths, cfg.Backup.IdentityFile, cfg.Notify.Mail.PasswordFile)
@@ -127,14 +131,22 @@ func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
 		}
 	}
 	slices.Sort(paths)
+	archive, errArchive := os.Stat(cfg.DataDir)
+	credentials := m.getenv("CREDENTIALS_DIRECTORY")
 	for _, path := range slices.Compact(paths) {
 		info, err := os.Stat(path)
-		if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
+		if path == "" || err != nil || credentials != "" && filepath.Dir(path) == filepath.Clean(credentials) {
 			continue
 		}
-		mode := "600"
-		if info.IsDir() {
+		mode, others := "600", fs.FileMode(0o077)
+		switch {
+		case info.IsDir():
 			mode = "700"
+		case errArchive == nil && owner(info) != owner(archive):
+			mode, others = "o=", 0o007
+		}
+		if info.Mode()&others == 0 {
+			continue
 		}
 		findings = append(findings, control.Finding{Subject: "files", Severity: control.SeverityWarning,
 			Text: fmt.Sprintf("others can reach %s (%s)", path, info.Mode()), Remedy: fmt.Sprintf("chmod %s %s", mode, path)})
@@ -143,6 +155,14 @@ func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
 		findings = append(findings, control.Finding{Subject: "files", Severity: control.SeverityOK, Text: "nobody else can reach the secrets and the archive"})
 	}
 	return findings
+}
+
+// owner returns the number of the user to whom a file belongs.
+func owner(info fs.FileInfo) uint32 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Uid
+	}
+	return 0
 }
 
 // examinePage asks for the page by its public address.

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -149,6 +150,52 @@ func TestDoctorReadsCertificates(t *testing.T) {
 		findings := examineCertificates(&cfg, now)
 		if len(findings) != 1 || findings[0].Severity != c.severity || !strings.Contains(findings[0].Text, c.text) || findings[0].Remedy == "" && c.severity != control.SeverityOK {
 			t.Errorf("%+v: %+v", c, findings)
+		}
+	}
+}
+
+// TestDoctorLeavesTheServiceItsFiles has an archive of the service's user: a secret of another
+// owner has to be read by the service's group, and systemd's copies are not to be changed.
+func TestDoctorLeavesTheServiceItsFiles(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	const user = 65532
+	dir := t.TempDir()
+	data, own, file := filepath.Join(dir, "data"), filepath.Join(dir, "own.key"), filepath.Join(dir, "config.toml")
+	credentials := filepath.Join(dir, "credentials")
+	text := fmt.Sprintf("data_dir = %q\n[[accounts]]\nname = \"ada\"\nbase_url = \"https://service.example/external/v1\"\napi_key = \"k\"\n"+
+		"[[accounts]]\nname = \"bob\"\nbase_url = \"https://service.example/external/v1\"\napi_key_file = \"bob.key\"\n"+
+		"[[accounts]]\nname = \"cy\"\nbase_url = \"https://service.example/external/v1\"\napi_key_file = \"own.key\"\n", data)
+	for _, err := range []error{os.Mkdir(data, 0o700), os.Mkdir(credentials, 0o700), os.WriteFile(file, []byte(text), 0o600), os.WriteFile(own, []byte("k"), 0o600),
+		os.WriteFile(filepath.Join(credentials, "bob.key"), []byte("k"), 0o600), os.Chmod(filepath.Join(credentials, "bob.key"), 0o444),
+		os.Chown(data, user, user), os.Chown(own, user, user), os.Chown(file, 0, user)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		file, own os.FileMode
+		want      []string
+	}{
+		{0o640, 0o600, []string{""}},
+		{0o644, 0o600, []string{"chmod o= " + file}},
+		{0o640, 0o640, []string{"chmod 600 " + own}},
+	} {
+		if err := errors.Join(os.Chmod(file, tc.file), os.Chmod(own, tc.own)); err != nil {
+			t.Fatal(err)
+		}
+		m := &Main{configPath: file, Environ: []string{"CREDENTIALS_DIRECTORY=" + credentials}}
+		cfg, err := m.loadConfig()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range m.examineModes(cfg) {
+			got = append(got, f.Remedy)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("config.toml is %v, the service's own file %v: remedies %q", tc.file, tc.own, got)
 		}
 	}
 }
