@@ -30,6 +30,11 @@ func TestAccountsOfThePageFollowThoseOfTheFile(t *testing.T) {
 	if err != nil || len(c.Accounts) != 2 || c.Accounts[1].Name != "main" || c.Accounts[1].APIKey != "secret-key" || c.Accounts[1].AllowPrivate {
 		t.Fatalf("loaded: %+v, %v", c, err)
 	}
+	// Its variables come first, as those of the other accounts do.
+	c, err = Load(path, "", []string{"MINUTEBOOK_ACCOUNT_MAIN_API_KEY=of-variable", "MINUTEBOOK_ACCOUNT_MAIN_WEBHOOK_SECRETS=whsec_a whsec_b", "MINUTEBOOK_ACCOUNT_FIRST_API_KEY=k2"})
+	if err != nil || c.Accounts[1].APIKey != "of-variable" || len(c.Accounts[1].WebhookSecrets) != 2 || c.Accounts[0].APIKey != "k2" {
+		t.Errorf("with variables: %+v, %v", c, err)
+	}
 	for address, want := range map[string]bool{"http://127.0.0.1:8390/external/v1": true, "http://localhost/external/v1": true,
 		"https://192.168.1.4/external/v1": true, "https://8.8.8.8/external/v1": false, "https://localhost.example/external/v1": false} {
 		if isPrivate(address) != want {

@@ -31,10 +31,11 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", path, err)
 	}
-	if err := c.applyEnvironment(environ); err != nil {
+	vars := env.ToMap(environ)
+	if err := c.applyEnvironment(vars); err != nil {
 		return nil, fmt.Errorf("read configuration from the environment: %w", err)
 	}
-	credentials := env.ToMap(environ)["CREDENTIALS_DIRECTORY"]
+	credentials := vars["CREDENTIALS_DIRECTORY"]
 	c.useCredentials(credentials)
 	if err := c.resolvePaths(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("find the folder of the configuration: %w", err)
@@ -45,11 +46,12 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 			return nil, fmt.Errorf("find the data directory: %w", err)
 		}
 	}
-	if err := c.readSecrets(credentials); err != nil {
-		return nil, fmt.Errorf("read configuration %s: %w", path, err)
-	}
 	if err := c.readAddedAccounts(); err != nil {
 		return nil, err
+	}
+	c.applyAccountVariables(vars)
+	if err := c.readSecrets(credentials); err != nil {
+		return nil, fmt.Errorf("read configuration %s: %w", path, err)
 	}
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("check configuration %s: %w", path, err)
@@ -78,11 +80,15 @@ func decode(raw []byte) (*Config, error) {
 	return &c, err
 }
 
-func (c *Config) applyEnvironment(environ []string) error {
-	vars := env.ToMap(environ)
+func (c *Config) applyEnvironment(vars map[string]string) error {
 	if err := env.ParseWithOptions(c, env.Options{Environment: vars, Prefix: envPrefix}); err != nil {
 		return describeEnvError(err, vars)
 	}
+	return nil
+}
+
+// applyAccountVariables takes the secrets of accounts, added ones too, from the environment.
+func (c *Config) applyAccountVariables(vars map[string]string) {
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
 		if v := vars[accountVariable(a.Name, "API_KEY")]; v != "" {
@@ -95,7 +101,6 @@ func (c *Config) applyEnvironment(environ []string) error {
 			a.OAuth.ClientSecret, a.OAuth.ClientSecretFile = v, ""
 		}
 	}
-	return nil
 }
 
 // envName returns an account's name as part of a variable's name: upper case, with

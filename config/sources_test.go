@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -178,6 +179,10 @@ func TestDescribeNamesAddedAccounts(t *testing.T) {
 			if ok && s.Source != want {
 				t.Errorf("%s comes from %s, want %s", s.Key, s.Source, want)
 			}
+		}
+		settings, err = Describe(path, dir, append(environ, "MINUTEBOOK_ACCOUNT_MAIN_API_KEY=other"))
+		if err != nil || !slices.Contains(settings, Setting{"accounts[1].api_key", Masked, "MINUTEBOOK_ACCOUNT_MAIN_API_KEY"}) {
+			t.Errorf("the variable of an added account is not in force: %+v, %v", settings, err)
 		}
 		if got := HasSecret(settings, path); got != isInFile {
 			t.Errorf("with %q the file has a secret: %t", key, got)
