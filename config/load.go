@@ -84,6 +84,12 @@ func (c *Config) applyEnvironment(vars map[string]string) error {
 	if err := env.ParseWithOptions(c, env.Options{Environment: vars, Prefix: envPrefix}); err != nil {
 		return describeEnvError(err, vars)
 	}
+	switch mail := &c.Notify.Mail; {
+	case vars[envPrefix+"NOTIFY_MAIL_PASSWORD"] != "":
+		mail.PasswordFile = ""
+	case vars[envPrefix+"NOTIFY_MAIL_PASSWORD_FILE"] != "":
+		mail.Password = ""
+	}
 	return nil
 }
 

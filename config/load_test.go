@@ -207,3 +207,53 @@ func TestRelativeFoldersDoNotLieInOneAnother(t *testing.T) {
 		}
 	}
 }
+
+// TestVariablesReplaceFilesOfSecrets has each secret in the environment, and a file in the
+// configuration that is not there.
+func TestVariablesReplaceFilesOfSecrets(t *testing.T) {
+	text := account + `api_key_file = "none"
+[[accounts]]
+name = "app"
+base_url = "https://api.example/external/v1"
+[accounts.oauth]
+client_id = "c"
+client_secret_file = "none"
+redirect_url = "https://x.example/"
+[web]
+access = "people"
+public_url = "https://m.example"
+[web.oidc]
+issuer = "https://id.example"
+client_id = "c"
+client_secret_file = "none"
+[web.accounts]
+key_file = "none"
+[web.accounts.oauth]
+client_id = "c"
+client_secret_file = "none"
+[notify.mail]
+password_file = "none"
+`
+	keys := strings.Repeat("ab", 32)
+	c, err := load(t, text, "MINUTEBOOK_ACCOUNT_ADA_API_KEY=1", "MINUTEBOOK_ACCOUNT_APP_OAUTH_CLIENT_SECRET=2", "MINUTEBOOK_WEB_OIDC_CLIENT_SECRET=3",
+		"MINUTEBOOK_WEB_ACCOUNTS_KEYS="+keys, "MINUTEBOOK_WEB_ACCOUNTS_OAUTH_CLIENT_SECRET=4", "MINUTEBOOK_NOTIFY_MAIL_PASSWORD=5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := c.Web.Accounts
+	if got := c.Accounts[0].APIKey + c.Accounts[1].OAuth.ClientSecret + c.Web.OIDC.ClientSecret + own.OAuth.ClientSecret + c.Notify.Mail.Password + own.Keys; got != "12345"+keys {
+		t.Errorf("the secrets are %s", got)
+	}
+	// The file of a variable comes before a value of the configuration, too.
+	path := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(path, []byte("of the file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err = load(t, "data_dir = \"d\"\n[notify.mail]\npassword = \"old\"\n", "MINUTEBOOK_NOTIFY_MAIL_PASSWORD_FILE="+path)
+	if err != nil || c.Notify.Mail.Password != "of the file" {
+		t.Errorf("%v, %v", c, err)
+	}
+	if _, err := load(t, "data_dir = \"d\"\n[notify.mail]\npassword = \"old\"\npassword_file = \""+path+"\"\n"); err == nil {
+		t.Error("a password and its file, both of the configuration")
+	}
+}
