@@ -257,3 +257,35 @@ password_file = "none"
 		t.Error("a password and its file, both of the configuration")
 	}
 }
+
+// TestFindDataDir finds the folder that Load finds, by each way that names it.
+func TestFindDataDir(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	path := filepath.Join("sub", "config.toml")
+	if err := os.Mkdir("sub", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		text, dataDir string
+		environ       []string
+	}{
+		{"data_dir = \"data\"\n", "", nil},
+		{"  data_dir = '/srv/d' # here\n[web]\n", "", nil},
+		{"data_dir = \"data\"\r\n", "", nil},
+		{"data_dir = \"data\"\n", "given", []string{"MINUTEBOOK_DATA_DIR=other"}},
+		{"data_dir = \"data\"\n", "", []string{"MINUTEBOOK_DATA_DIR=other"}},
+		{"", "", []string{"MINUTEBOOK_DATA_DIR=other"}},
+	} {
+		if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load(path, tc.dataDir, tc.environ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := FindDataDir(path, tc.dataDir, tc.environ); err != nil || got != c.DataDir {
+			t.Errorf("%q: %s, %v, want %s", tc.text, got, err, c.DataDir)
+		}
+	}
+}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 )
 
 func (m *Main) healthcheckCmd() *cobra.Command {
@@ -16,19 +18,32 @@ func (m *Main) healthcheckCmd() *cobra.Command {
 		Short: "Exit with 0 when the daemon answers, 1 otherwise (for containers)",
 		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := m.loadConfig()
-			if err != nil {
-				return err
+			if err := m.checkHealth(cmd.Context()); err != nil {
+				return &control.Error{Message: phrase.Error(err), ExitCode: 1} // whatever is wrong: Docker reserves 2
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), 5*time.Second)
-			defer cancel()
-			client, err := control.Dial(ctx, cfg.DataDir)
-			if err != nil {
-				return fmt.Errorf("check %s: %w", cfg.DataDir, err)
-			}
-			defer client.Close()
-			_, err = control.Call[control.StatusResult](ctx, client, "status", control.StatusRequest{}, nil)
-			return err
+			return nil
 		},
 	}
+}
+
+// checkHealth asks the daemon for its state. A mistake in a configuration that it has not
+// loaded says nothing about the daemon.
+func (m *Main) checkHealth(ctx context.Context) error {
+	path, err := m.configFile()
+	if err != nil {
+		return err
+	}
+	dir, err := config.FindDataDir(path, m.dataDir, m.Environ)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	client, err := control.Dial(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("check %s: %w", dir, err)
+	}
+	defer client.Close()
+	_, err = control.Call[control.StatusResult](ctx, client, "status", control.StatusRequest{}, nil)
+	return err
 }
