@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
@@ -134,6 +135,30 @@ func TestWebhookLife(t *testing.T) {
 	call[control.Done](t, h, "webhook.delete", control.WebhookRequest{ID: rotated.ID})
 	if list := call[[]control.WebhookInfo](t, h, "webhook.list", anna); len(list) != 0 {
 		t.Errorf("list after deleting: %+v", list)
+	}
+}
+
+// A rotation asks for everything that the webhooks in use have asked for. One that is being
+// deleted does not count.
+func TestRotationAsksForAllThatWasAsked(t *testing.T) {
+	h := newWebhookHouse(t)
+	ask := func(trigger string, include ...string) control.WebhookInfo {
+		return call[control.WebhookInfo](t, h, "webhook.create", control.WebhookRequest{Account: "anna", Triggers: []string{trigger}, Include: include})
+	}
+	ask(api.TriggerMyRecordings, "transcript", "highlights")
+	deleted := ask(api.TriggerSharedExternal, "crm_matches")
+	ask(api.TriggerSharedTeam, "summary")
+	if err := h.archive.Inbox().BeginRemove(t.Context(), "anna", deleted.ID); err != nil {
+		t.Fatal(err)
+	}
+	rotated := call[control.WebhookInfo](t, h, "webhook.rotate", control.WebhookRequest{Account: "anna"})
+	want := &api.WebhookRequest{DestinationURL: h.parts.PublicURL + "/webhooks/anna", TriggeredFor: []string{api.TriggerMyRecordings, api.TriggerSharedTeam},
+		IncludeTranscript: true, IncludeSummary: true, IncludeHighlights: true}
+	if diff := cmp.Diff(want, rotated.Asked); diff != "" {
+		t.Error(diff)
+	}
+	if list := call[[]control.WebhookInfo](t, h, "webhook.list", control.WebhookRequest{}); len(list) != 1 || list[0].ID != rotated.ID {
+		t.Errorf("list %+v", list)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"minutebook/api"
 	"minutebook/archive/inbox"
@@ -50,8 +51,8 @@ func (w Webhooks) rotate(ctx context.Context, q WebhookRequest, emit Emit) (*Web
 	return &info, nil
 }
 
-// planRotation returns the webhooks to be replaced and the request for the new one:
-// the last request, with the present public address.
+// planRotation returns the webhooks to be replaced and the request for the new one, which
+// asks at the present public address for everything that those in use asked for.
 func (w Webhooks) planRotation(ctx context.Context, account string) (old []inbox.Registration, request api.WebhookRequest, err error) {
 	if request, err = w.newRequest(WebhookRequest{Account: account}); err != nil {
 		return nil, request, err
@@ -60,21 +61,42 @@ func (w Webhooks) planRotation(ctx context.Context, account string) (old []inbox
 	if err != nil {
 		return nil, request, err
 	}
+	inUse := false
+	union := api.WebhookRequest{DestinationURL: request.DestinationURL}
 	for _, g := range all {
 		if g.State == inbox.RegistrationIntent {
 			continue
 		}
 		old = append(old, g)
-		var asked api.WebhookRequest
-		if json.Unmarshal([]byte(g.Request), &asked) == nil && asked.Validate() == nil {
-			asked.DestinationURL = request.DestinationURL
-			request = asked
+		if g.State == inbox.RegistrationActive {
+			inUse = true
+			addAsked(&union, g.Request)
 		}
 	}
-	if len(old) == 0 {
-		return nil, request, fmt.Errorf("rotate webhook: account %s has none yet: minutebook webhook create %s", account, account)
+	if !inUse {
+		return nil, request, fmt.Errorf("rotate webhook: account %s has none in use: minutebook webhook create %s", account, account)
+	}
+	if union.Validate() == nil { // else what they asked for is not known
+		request = union
 	}
 	return old, request, nil
+}
+
+// addAsked adds the triggers and parts of a stored request to another one.
+func addAsked(to *api.WebhookRequest, stored string) {
+	var asked api.WebhookRequest
+	if json.Unmarshal([]byte(stored), &asked) != nil || asked.Validate() != nil {
+		return
+	}
+	for _, trigger := range asked.TriggeredFor {
+		if !slices.Contains(to.TriggeredFor, trigger) {
+			to.TriggeredFor = append(to.TriggeredFor, trigger)
+		}
+	}
+	flags := includeFlags(to)
+	for name, flag := range includeFlags(&asked) {
+		*flags[name] = *flags[name] || *flag
+	}
 }
 
 // checkReceiver fails where no delivery can come in: the configuration has no receiver, or
