@@ -54,11 +54,7 @@ func (a *Archive) MeetingJSONAt(ctx context.Context, id int64, at time.Time) ([]
 	if err != nil {
 		return nil, err
 	}
-	raw, err := joinMeeting(id, parts)
-	if err != nil {
-		return nil, fmt.Errorf("read meeting %d: %w", id, err)
-	}
-	return raw, nil
+	return joinMeeting(id, parts)
 }
 
 // versionsAt reads the versions of a part with their dates cut off at a time.

@@ -87,11 +87,18 @@ func (a *Archive) MeetingJSONFor(ctx context.Context, v Viewer, id int64) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	raw, err := joinMeeting(id, parts)
+	return joinMeeting(id, parts)
+}
+
+// MeetingJSONWithoutCRM is MeetingJSON without CRM matches, for passing a meeting on in the
+// name of an account: they belong to the account that was shown them.
+func (a *Archive) MeetingJSONWithoutCRM(ctx context.Context, id int64) ([]byte, error) {
+	parts, err := a.PartsOf(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("read meeting %d: %w", id, err)
+		return nil, err
 	}
-	return raw, nil
+	delete(parts, api.PartCRM)
+	return joinMeeting(id, parts)
 }
 
 // joinMeeting joins parts; a meeting known by its content alone still has its
@@ -100,7 +107,11 @@ func joinMeeting(id int64, parts map[api.Part]json.RawMessage) ([]byte, error) {
 	if raw, ok := parts[api.PartMeeting]; !ok || string(raw) == "null" {
 		parts[api.PartMeeting] = fmt.Appendf(nil, `{"recording_id":%d}`, id)
 	}
-	return api.JoinMeeting(parts)
+	raw, err := api.JoinMeeting(parts)
+	if err != nil {
+		return nil, fmt.Errorf("read meeting %d: %w", id, err)
+	}
+	return raw, nil
 }
 
 // Meeting returns a meeting decoded, with all its parts that the viewer sees. It fails

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -161,6 +164,54 @@ func TestRotationAsksForAllThatWasAsked(t *testing.T) {
 		t.Errorf("list %+v", list)
 	}
 }
+
+// A test delivery has nothing of another account's CRM, and gives its account none of it.
+func TestWebhookTestWithAnothersCRM(t *testing.T) {
+	h := newWebhookHouse(t)
+	people := []archive.AccountSetting{{Name: "anna", Email: "anna@example.com"}, {Name: "bert", Email: "bert@example.com"}}
+	if err := h.archive.SetAccounts(t.Context(), people); err != nil {
+		t.Fatal(err)
+	}
+	for account, crm := range map[string]string{"anna": "null", "bert": `{"deals":[{"name":"Zebrafish"}]}`} {
+		raw := fmt.Appendf(nil, `{"recording_id":42,"title":"Weekly","created_at":"2026-02-28T08:00:00Z","transcript":[],"crm_matches":%s}`, crm)
+		o, err := archive.FromMeeting(account, archive.SourceList, h.parts.Now(), raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.archive.Apply(t.Context(), []archive.Observation{o}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var posted []byte
+	watched := h.badly(func(w *control.Webhooks) {
+		w.HTTP = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			body, err := r.GetBody()
+			if err == nil {
+				posted, err = io.ReadAll(body)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return http.DefaultTransport.RoundTrip(r)
+		})}
+	})
+	call[control.WebhookInfo](t, h, "webhook.create", control.WebhookRequest{Account: "anna"})
+	tested := call[control.WebhookTested](t, watched, "webhook.test", control.WebhookRequest{Account: "anna"})
+	if tested.RecordingID != 42 || !bytes.Contains(posted, []byte("Weekly")) || bytes.Contains(posted, []byte("Zebrafish")) {
+		t.Errorf("posted %s", posted)
+	}
+	if own, err := h.archive.CRMFor(t.Context(), archive.ViewerWith("anna@example.com"), []int64{42}); err != nil || len(own) > 0 {
+		t.Errorf("anna sees %v, %v", own, err)
+	}
+	if own, err := h.archive.CRMFor(t.Context(), archive.ViewerWith("bert@example.com"), []int64{42}); err != nil || len(own) != 1 {
+		t.Errorf("bert sees %v, %v", own, err)
+	}
+}
+
+// roundTripper is a transport.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestWebhookOrphanIsNamed(t *testing.T) {
 	h := newWebhookHouse(t)
