@@ -2,7 +2,9 @@ package receiver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -150,8 +152,26 @@ func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refu
 	defer body.release()
 	d := inbox.Delivery{Account: c.Account, Kind: kind, WebhookID: c.Key, RecordingID: c.RecordingID,
 		ReceivedAt: r.o.Now(), Header: selectHeaders(req.Header), Body: body.bytes}
+	if kind == inbox.KindDownload {
+		d.Body = withoutLinks(d.Body)
+	}
 	if _, err := archive.FromDelivery(d); err != nil {
 		d.State, d.Reason, d.WebhookID = inbox.StateQuarantined, err.Error(), c.Key+".unread"
 	}
 	return r.put(req, d)
+}
+
+// withoutLinks returns the ids that the announcement of a download has, and nothing of a body
+// that is none: a link is a credential and is stored nowhere. Sync reads it again.
+func withoutLinks(body []byte) []byte {
+	var ids map[string]json.RawMessage
+	if json.Unmarshal(body, &ids) != nil {
+		return nil
+	}
+	maps.DeleteFunc(ids, func(key string, _ json.RawMessage) bool { return key != "download_id" && key != "recording_id" })
+	kept, err := json.Marshal(ids)
+	if err != nil {
+		return nil
+	}
+	return kept
 }

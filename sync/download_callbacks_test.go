@@ -17,6 +17,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/residue"
 	"minutebook/receiver"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -89,6 +90,35 @@ func TestCallbacksReplacePolling(t *testing.T) {
 			t.Errorf("%d downloads were asked for and %d reads made, want one of each for %d recordings", a, l, meetings)
 		}
 	})
+}
+
+// The link of a recording is a credential: nothing of an announcement that has it is written
+// down, whether it can be read or not.
+func TestNoLinkOfACallbackIsKept(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]func(rig.Announced) string{
+		"readable":      completed,
+		"not JSON":      func(d rig.Announced) string { return completed(d) + "}" },
+		"without ids":   func(rig.Announced) string { return `{"video": {"url": "https://elsewhere.test/false"}}` },
+		"not an object": func(rig.Announced) string { return `["https://elsewhere.test/false"]` },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				_, ar := announcing(t, 1, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)},
+					func(ar *archive.Archive, d rig.Announced) {
+						time.AfterFunc(35*time.Second, func() { post(t, ar, d.URL, body(d)) })
+					})
+				time.Sleep(5 * time.Minute)
+				if files := residue.Find(t, "elsewhere.test", ar.Dir()); files != nil {
+					t.Errorf("the link is in %v", files)
+				}
+				if c := meetingCounts(t, ar); c.WithRecording != 1 {
+					t.Errorf("%+v", c)
+				}
+			})
+		})
+	}
 }
 
 // Until a callback comes a download is looked at seldom, and ever more seldom.
