@@ -83,6 +83,10 @@ func (l *downloader) openPartial(ctx context.Context, t *downloadTask, path stri
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of partial files: %w", err)
 	}
+	// Earlier versions left files read-only that they could not copy to their store.
+	if err := os.Chmod(path, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("open partial file: %w", err)
+	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open partial file: %w", err)

@@ -81,12 +81,12 @@ func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
 	if err := durable.MkdirAll(filepath.Dir(to)); err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
-	if err := os.Chmod(path, 0o400); err != nil {
-		return Blob{}, fmt.Errorf("import blob: %w", err)
-	}
 	err = durable.Rename(path, to)
 	if errors.Is(err, syscall.EXDEV) {
 		return s.importCopy(ctx, path)
+	}
+	if err == nil {
+		err = os.Chmod(to, 0o400) // not before: a file that is still at path must stay writable
 	}
 	if err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)

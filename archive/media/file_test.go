@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -46,6 +47,62 @@ func TestFileStoreKeepsFilesPrivate(t *testing.T) {
 	if _, err := os.Stat(growing); err != nil {
 		t.Errorf("an interrupted download is gone: %v", err)
 	}
+}
+
+// A file that could not be copied to the store stays as it was, so that whoever fetched it
+// can open it for writing and try again.
+func TestAnImportIntoAnotherFileSystemIsTriedAgain(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	for _, dir := range []string{"/dev/shm", "/var/tmp"} {
+		if device(t, from) != device(t, to) {
+			break
+		}
+		var err error
+		if to, err = os.MkdirTemp(dir, "minutebook-test-*"); err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(to) })
+	}
+	if device(t, from) == device(t, to) {
+		t.Skip("there is one file system only")
+	}
+	s, err := openFiles(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, partial := filepath.Join(from, "17"), filepath.Join(to, partialDir)
+	if err := errors.Join(os.WriteFile(path, []byte("moving pictures"), 0o600), os.Remove(partial)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Import(t.Context(), path); err == nil {
+		t.Fatal("it was imported without the folder of unfinished files")
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || info.Size() != 15 {
+		t.Errorf("after the failure: %v, %v; want mode 0600", info, err)
+	}
+	if err := os.Mkdir(partial, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	blob, err := s.Import(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(s.path(blob.SHA256)); err != nil || info.Mode().Perm() != 0o400 {
+		t.Errorf("the blob: %v, %v; want mode 0400", info, err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
+	}
+}
+
+// device returns the file system that a file is on.
+func device(t *testing.T, path string) any {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Sys().(*syscall.Stat_t).Dev
 }
 
 // A walk passes over blobs that are deleted while it goes on, as by a forget beside it.
