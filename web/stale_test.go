@@ -105,6 +105,13 @@ func browserShowsTheEndOfRights(t *testing.T, c *browsertest.Chromium) {
 	if browsertest.Evaluate[bool](b, `[...document.querySelectorAll("textarea")].some(t => t.value)`) {
 		t.Error("the note comes again")
 	}
+	b.Do(chromedp.Evaluate[chromedp.Void](`sessionStorage.setItem("drafts", JSON.stringify(["/meetings/9001", "eve@acme.example", [{ text: "Eve's." }]]))`))
+	b.Do(chromedp.Navigate(s.URL + "/meetings/9001"))
+	b.WaitFor(`document.querySelector("main h1")?.textContent === "Not Found"`)
+	if browsertest.Evaluate[bool](b, `!!document.querySelector(".unkept") || !!sessionStorage.getItem("drafts")`) {
+		t.Error("another person's draft is shown")
+	}
+	b.Do(chromedp.Navigate(s.URL + "/meetings/9000"))
 
 	half("Another half.")
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".addnote [name=private]").checked = true, document.querySelector(".addnote [name=at]").value = "1:05"`))

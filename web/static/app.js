@@ -222,15 +222,17 @@ function leave() {
   location.reload();
 }
 
-// bringBack puts drafts back, or shows them and says why they were not kept.
+// bringBack puts drafts back, or shows them and says why they were not kept. Nobody but their
+// author sees them.
 function bringBack() {
   let path, who, left;
   try { [path, who, left] = JSON.parse(sessionStorage.getItem("drafts") ?? "[]"); } catch { /* as above */ }
   const signIn = $(".page-login main"), notes = $("#notes");
   if (!left || !signIn && path !== location.pathname) return;
   if (!signIn) sessionStorage.removeItem("drafts");
+  if (!signIn && who !== (reader() ?? null)) return;
   if (!notes) return void showUnkept(signIn, left);
-  if (who === reader()) for (const draft of left) {
+  for (const draft of left) {
     const form = $$("form.note", notes).find(f => f.elements.note?.value === draft.note) ?? $(".addnote form", notes);
     for (const name of ["seen", "text", "at"]) if (name in draft && form.elements[name]) form.elements[name].value = draft[name];
     form.elements.private.checked = !!draft.private;
