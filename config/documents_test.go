@@ -3,7 +3,9 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,5 +38,46 @@ func TestDocumentedSettingsExist(t *testing.T) {
 	}
 	if decoded < 15 {
 		t.Errorf("only %d pieces were found", decoded)
+	}
+}
+
+// TestReloadIsDocumented looks in docs/configuration.md for every table and setting that takes
+// effect at once: each stands in the first cell, and not in the second.
+func TestReloadIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^\| takes effect at once .*\n\| --- \| --- \|\n\| (.*) \| (.*) \|$`).FindStringSubmatch(string(text))
+	if row == nil {
+		t.Fatal("there is no table")
+	}
+	live := 0
+	var walk func(t reflect.Type, prefix string)
+	walk = func(typ reflect.Type, prefix string) {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			name := settingName(f)
+			if f.Tag.Get("reload") != "live" {
+				if isTable(f.Type) {
+					walk(f.Type, prefix+name+".")
+				}
+				continue
+			}
+			live++
+			names := []string{"`[" + prefix + name + "]`", "`[[" + prefix + name + "]]`", "`" + prefix + name + "`"}
+			if prefix != "" {
+				names = append(names, "`"+name+"`", "`["+strings.TrimSuffix(prefix, ".")+"]` but for")
+			}
+			for cell, want := range []bool{true, false} {
+				if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(row[cell+1], n) }) != want {
+					t.Errorf("%s%s takes effect at once; that it stands in cell %d of the table is %t", prefix, name, cell+1, !want)
+				}
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), "")
+	if live < 15 {
+		t.Errorf("only %d settings were found", live)
 	}
 }
