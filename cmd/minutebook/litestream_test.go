@@ -115,3 +115,30 @@ func litestreamConfig(t *testing.T, server *s3test.Server, data string) (path st
 	}
 	return path, names
 }
+
+// TestLitestreamHasEveryDatabase starts a daemon that needs all databases: the configuration
+// for compose.yaml names each of them.
+func TestLitestreamHasEveryDatabase(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	file := filepath.Join(t.TempDir(), "config.toml")
+	text := fmt.Sprintf("data_dir = %q\n[web]\naccess = \"people\"\npublic_url = \"https://minutes.example\"\n[service]\nenabled = true\n", data)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, "serve", "--create", "-c", file)
+	replicated, err := os.ReadFile("../../packaging/litestream.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := filepath.Glob(filepath.Join(data, "*.db"))
+	if err != nil || len(all) < 5 {
+		t.Fatalf("databases %q, %v", all, err)
+	}
+	for _, db := range all {
+		if name := filepath.Base(db); !strings.Contains(string(replicated), "- path: /data/"+name+"\n") {
+			t.Errorf("packaging/litestream.yml lacks %s", name)
+		}
+	}
+}
