@@ -81,3 +81,18 @@ func TestReloadIsDocumented(t *testing.T) {
 		t.Errorf("only %d settings were found", live)
 	}
 }
+
+// TestWhatHasNoVariableIsDocumented looks in docs/install.md for the tables that only a file
+// can have.
+func TestWhatHasNoVariableIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/install.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachSetting(reflect.TypeFor[Config](), "", envPrefix, func(key, variable string) {
+		table := regexp.MustCompile(`^(accounts|\w+\.\w+)\.`).FindStringSubmatch(key)
+		if variable == "" && (table == nil || !strings.Contains(string(text), "`[["+table[1]+"]]`")) {
+			t.Errorf("%s has no variable, and docs/install.md does not say so", key)
+		}
+	})
+}
