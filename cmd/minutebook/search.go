@@ -49,9 +49,11 @@ func (m *Main) searchCmd() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&q.Limit, "limit", 10, "meetings to show")
-	cmd.Flags().IntVar(&q.Moments, "moments", 3, "moments to show of each")
-	cmd.Flags().StringVar(&q.After, "after", "", "go on where a page ended (its \"next\")")
+	cmd.Flags().IntVar(&q.Limit, "limit", 10, "meetings to show, at most 100")
+	checkAtMost(cmd.Flags(), "limit", 100) // of package search
+	cmd.Flags().IntVar(&q.Moments, "moments", 3, "moments to show of each, at most 20")
+	checkAtMost(cmd.Flags(), "moments", 20)
+	cmd.Flags().StringVar(&q.After, "after", "", "go on where a page ended (its \"next\" with --json)")
 	cmd.Flags().BoolVar(&open, "open", false, "open the first moment on the page, in the browser")
 	cmd.Flags().BoolVar(&links, "links", false, "print the link to each moment on the page")
 	cmd = m.jsonFlag(cmd)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/mail"
 	"slices"
+	"strconv"
 	"strings"
 
 	"filippo.io/age"
@@ -82,6 +83,17 @@ func limitFlag[W ~string](f *pflag.FlagSet, name string, words ...W) {
 		return nil
 	})
 	checked.words = list
+}
+
+// checkAtMost lets a flag take only numbers up to one.
+func checkAtMost(f *pflag.FlagSet, name string, most int) {
+	takes := fmt.Sprintf("a whole number from 0 to %d", most)
+	checkFlag(f, name, takes, func(text string) error {
+		if n, err := strconv.Atoi(text); err != nil || n < 0 || n > most {
+			return errors.New("another number")
+		}
+		return nil
+	})
 }
 
 // checkListen lets --listen take only addresses to listen on.
