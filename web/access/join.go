@@ -13,16 +13,13 @@ import (
 // removed does not come back in this way, which is [ErrOut]; an admin adds them.
 func (d *DB) Join(ctx context.Context, address, name string) (Person, error) {
 	p, err := d.PersonByAddress(ctx, address)
+	if err == nil || errors.Is(err, ErrNotFound) {
+		if left := checkLeft(ctx, d.db.R, p, address); left != nil {
+			return Person{}, left
+		}
+	}
 	if !errors.Is(err, ErrNotFound) {
 		return p, err
-	}
-	var removed bool
-	err = d.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM addresses WHERE address = ? AND ended = 1)`, api.FoldEmail(address)).Scan(&removed)
-	switch {
-	case err != nil:
-		return Person{}, fmt.Errorf("look for a removed person: %w", err)
-	case removed:
-		return Person{}, ErrOut
 	}
 	p, err = d.AddPerson(ctx, ActorSystem, address, name, false)
 	if errors.Is(err, ErrExists) { // two requests of the same person at once
@@ -30,4 +27,23 @@ func (d *DB) Join(ctx context.Context, address, name string) (Person, error) {
 		return p, orElse(err, ErrOut)
 	}
 	return p, err
+}
+
+// checkLeft fails with [ErrOut] where an address that was said to be p's is one that a
+// removed person had, unless it is p's main address: an admin has added its owner again, or
+// p is that owner. As an alias it gives p what it may see, and its former owner no way in.
+func checkLeft(ctx context.Context, q rowQuerier, p Person, address string) error {
+	address = api.FoldEmail(address)
+	if p.Address() == address {
+		return nil
+	}
+	var left bool
+	err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM addresses WHERE address = ? AND ended = 1)`, address).Scan(&left)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for a removed person: %w", err)
+	case left:
+		return ErrOut
+	}
+	return nil
 }

@@ -31,6 +31,27 @@ func TestRemovedPersonDoesNotJoinAgain(t *testing.T) {
 	_, err = f.PersonByClaims(t.Context(), renamed, rules)
 	wantErr(t, "the same subject under another address", err, ErrOut)
 
+	// The admin gives both addresses to somebody else, who then sees their meetings.
+	cleo := f.add(t, "cleo@example.com", false)
+	for _, address := range []string{"bob@example.com", "ann@example.com", "anna@example.com"} {
+		wantErr(t, "give "+address+" to Cleo", f.AddAddress(t.Context(), ActorCommand, cleo.ID, address), nil)
+	}
+	_, err = f.Join(t.Context(), "bob@example.com", "")
+	wantErr(t, "the proxy's word for an alias of another", err, ErrOut)
+	unknown := claims
+	unknown.Subject = "8"
+	for name, c := range map[string]Claims{"the same identity": claims, "the same subject by another alias": renamed, "another subject": unknown} {
+		p, err := f.PersonByClaims(t.Context(), c, rules)
+		wantErr(t, fmt.Sprintf("%s enters as %q", name, p.Addresses), err, ErrOut)
+	}
+	cleos, err := f.PersonByClaims(t.Context(), Claims{Issuer: claims.Issuer, Subject: "9", Address: "cleo@example.com", Verified: true}, rules)
+	if err != nil || cleos.ID != cleo.ID {
+		t.Errorf("Cleo enters as %q: %v", cleos.Addresses, err)
+	}
+	for _, address := range []string{"bob@example.com", "ann@example.com"} {
+		wantErr(t, "take "+address+" from Cleo", f.RemoveAddress(t.Context(), ActorCommand, cleo.ID, address), nil)
+	}
+
 	f.add(t, "ann@example.com", false)
 	again, err := f.PersonByClaims(t.Context(), claims, rules)
 	if err != nil || again.ID == ann.ID {
