@@ -140,7 +140,8 @@ func (s *server) checkPassword(w http.ResponseWriter, r *http.Request, address, 
 	if c, err := r.Cookie(s.browserCookie()); err == nil {
 		browser = c.Value
 	}
-	if err := refuseUntil(w, s.attempts.Attempt(client, address, browser)); err != nil {
+	charge, wait := s.attempts.Attempt(client, address, browser)
+	if err := refuseUntil(w, wait); err != nil {
 		return access.Person{}, err
 	}
 	person, err := s.Entry.People.CheckPassword(r.Context(), address, password)
@@ -152,7 +153,7 @@ func (s *server) checkPassword(w http.ResponseWriter, r *http.Request, address, 
 		return person, err
 	}
 	known := randomText()
-	s.attempts.Succeed(client, address, browser, known)
+	s.attempts.Succeed(charge, address, browser, known)
 	http.SetCookie(w, s.signInCookie(s.browserCookie(), known, int(access.SessionLife.Seconds())))
 	return person, nil
 }

@@ -53,34 +53,37 @@ func NewLimiter(now func() time.Time) *Limiter {
 	return &Limiter{now: now, seed: maphash.MakeSeed(), regulars: map[uint64]*rate.Limiter{}}
 }
 
+// Charge says in which slots an attempt was counted: in those of the client and the name,
+// or in neither, since it was the browser's own.
+type Charge struct{ client, name **rate.Limiter }
+
 // Attempt counts an attempt and returns 0 when it may be made, or how long to wait
 // for the next one. A client is an IPv4 address, or the network of an IPv6 address
 // (/64), since one machine has all addresses of that. browser is the secret that
-// [Limiter.Succeed] was given with this browser's last sign-in, "" without one.
-func (l *Limiter) Attempt(client netip.Addr, name, browser string) (wait time.Duration) {
+// [Limiter.Succeed] was given with this browser's last sign-in, "" without one. Succeed
+// takes the charge.
+func (l *Limiter) Attempt(client netip.Addr, name, browser string) (c Charge, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known := l.regulars[l.regular(name, browser)]; known != nil {
-		return take(&known, l.now(), attemptEveryByName, attemptsByName)
+		return c, take(&known, l.now(), attemptEveryByName, attemptsByName)
 	}
-	if wait = take(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient); wait > 0 {
-		return wait // and the name is not blocked by who may not try any more
+	c = Charge{l.ofClient(client), l.ofName(name)}
+	if wait = take(c.client, l.now(), attemptEveryByClient, attemptsByClient); wait > 0 {
+		return c, wait // and the name is not blocked by who may not try any more
 	}
-	return take(l.ofName(name), l.now(), attemptEveryByName, attemptsByName)
+	return c, take(c.name, l.now(), attemptEveryByName, attemptsByName)
 }
 
-// Succeed gives the attempt of a sign-in back, and remembers the browser, by the secret
+// Succeed gives the attempt of a sign-in back to the slots that it was counted in, and remembers the browser, by the secret
 // that it gets now in the place of its former one, as one of the name's own. Others learn
 // nothing of it: the name has as many attempts left as before.
-func (l *Limiter) Succeed(client netip.Addr, name, former, browser string) {
+func (l *Limiter) Succeed(c Charge, name, former, browser string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if key := l.regular(name, former); l.regulars[key] != nil {
-		delete(l.regulars, key)
-	} else {
-		giveBack(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient)
-		giveBack(l.ofName(name), l.now(), attemptEveryByName, attemptsByName)
-	}
+	delete(l.regulars, l.regular(name, former))
+	giveBack(c.client, l.now(), attemptEveryByClient, attemptsByClient)
+	giveBack(c.name, l.now(), attemptEveryByName, attemptsByName)
 	for other := range l.regulars {
 		if len(l.regulars) < maxRegulars {
 			break
@@ -135,9 +138,9 @@ func take(slot **rate.Limiter, now time.Time, interval time.Duration, burst int)
 	return wait
 }
 
-// giveBack gives an attempt back to a slot.
+// giveBack gives an attempt back to a slot; nil: it was counted in none.
 func giveBack(slot **rate.Limiter, now time.Time, every time.Duration, burst int) {
-	if *slot == nil {
+	if slot == nil || *slot == nil {
 		return
 	}
 	left := min(burst, int((*slot).TokensAt(now))+1)

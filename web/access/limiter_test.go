@@ -18,11 +18,11 @@ func wantAttempts(t *testing.T, l *Limiter, action, client string, name func(i i
 func wantAttemptsIn(t *testing.T, l *Limiter, action, client, browser string, name func(i int) string, n int) {
 	t.Helper()
 	for i := range n {
-		if wait := l.Attempt(netip.MustParseAddr(client), name(i), browser); wait != 0 {
+		if _, wait := l.Attempt(netip.MustParseAddr(client), name(i), browser); wait != 0 {
 			t.Fatalf("%s: attempt %d of %d has to wait %v", action, i+1, n, wait)
 		}
 	}
-	if wait := l.Attempt(netip.MustParseAddr(client), name(n), browser); wait <= 0 {
+	if _, wait := l.Attempt(netip.MustParseAddr(client), name(n), browser); wait <= 0 {
 		t.Fatalf("%s: more than %d attempts", action, n)
 	}
 }
@@ -53,22 +53,22 @@ func TestAttemptsAreLimitedByName(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l := NewLimiter(func() time.Time { return now })
 	for i := range attemptsByName {
-		if wait := l.Attempt(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), "Ann@example.com ", ""); wait != 0 {
+		if _, wait := l.Attempt(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), "Ann@example.com ", ""); wait != 0 {
 			t.Fatalf("attempt %d has to wait %v", i, wait)
 		}
 	}
 	wantAttempts(t, l, "from another client", "192.0.2.1", alwaysName("ann@example.com"), 0)
-	if wait := l.Attempt(netip.MustParseAddr("192.0.2.1"), "ann@example.com", ""); wait > attemptEveryByName {
+	if _, wait := l.Attempt(netip.MustParseAddr("192.0.2.1"), "ann@example.com", ""); wait > attemptEveryByName {
 		t.Errorf("the next one has to wait %v", wait)
 	}
 	now = now.Add(attemptEveryByName)
 	wantAttempts(t, l, "a minute later", "192.0.2.1", alwaysName("ann@example.com"), 1)
-	l.Succeed(netip.MustParseAddr("192.0.2.1"), "ann@example.com", "", "anns")
+	l.Succeed(Charge{l.ofClient(netip.MustParseAddr("192.0.2.1")), l.ofName("ann@example.com")}, "ann@example.com", "", "anns")
 	wantAttempts(t, l, "after a sign-in, whose attempt comes back", "192.0.2.3", alwaysName("ann@example.com"), 1)
 	wantAttempts(t, l, "at the address where the name has signed in", "192.0.2.1", alwaysName("ann@example.com"), 0)
 	wantAttemptsIn(t, l, "in the browser where the name has signed in", "192.0.2.3", "anns", alwaysName("Ann@example.com"), attemptsByName)
 	wantAttemptsIn(t, l, "other names there", "192.0.2.1", "anns", personAddress, attemptsByClient-2) // two were refused by the name
-	l.Succeed(netip.MustParseAddr("192.0.2.1"), "ann@example.com", "anns", "anns-2")
+	l.Succeed(Charge{}, "ann@example.com", "anns", "anns-2")
 	wantAttempts(t, l, "after a sign-in there, which took none", "192.0.2.3", alwaysName("ann@example.com"), 0)
 	wantAttemptsIn(t, l, "by the secret of before", "192.0.2.3", "anns", alwaysName("ann@example.com"), 0)
 	wantAttemptsIn(t, l, "by the new secret", "192.0.2.3", "anns-2", alwaysName("ann@example.com"), attemptsByName)
@@ -85,22 +85,26 @@ func TestAnOfficeDoesNotLockItselfOut(t *testing.T) {
 		if i%20 == 0 {
 			l.Attempt(office, personAddress(i), "") // mistyped
 		}
-		if wait := l.Attempt(office, personAddress(i), ""); wait != 0 {
+		charge, wait := l.Attempt(office, personAddress(i), "")
+		if wait != 0 {
 			t.Fatalf("%s has to wait %v", personAddress(i), wait)
 		}
-		l.Succeed(office, personAddress(i), "", fmt.Sprint("browser", i))
+		l.Succeed(charge, personAddress(i), "", fmt.Sprint("browser", i))
 	}
 	guesses := 0
-	for ; l.Attempt(office, fmt.Sprintf("guess%d@example.com", guesses), "") == 0; guesses++ {
+	for ; ; guesses++ {
+		if _, wait := l.Attempt(office, fmt.Sprintf("guess%d@example.com", guesses), ""); wait != 0 {
+			break
+		}
 	}
 	if guesses > attemptsByClient {
 		t.Errorf("%d guesses from one address", guesses)
 	}
 	for i := range people {
-		if l.Attempt(office, personAddress(i), "") == 0 {
+		if _, wait := l.Attempt(office, personAddress(i), ""); wait == 0 {
 			t.Fatalf("somebody who guesses there learns that %s has signed in", personAddress(i))
 		}
-		if wait := l.Attempt(office, personAddress(i), fmt.Sprint("browser", i)); wait != 0 {
+		if _, wait := l.Attempt(office, personAddress(i), fmt.Sprint("browser", i)); wait != 0 {
 			t.Fatalf("%s has to wait %v beside somebody who guesses", personAddress(i), wait)
 		}
 	}
@@ -112,11 +116,11 @@ func TestManyRegularsLetNoStrangerThrough(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	l := NewLimiter(func() time.Time { return now })
 	for i := range maxRegulars + 1000 {
-		l.Succeed(netip.AddrFrom4([4]byte{10, 0, byte(i), 1}), personAddress(i), "", fmt.Sprint("browser", i))
+		l.Succeed(Charge{}, personAddress(i), "", fmt.Sprint("browser", i))
 	}
 	stranger, tried := netip.MustParseAddr("192.0.2.1"), 0
 	for i := range 200 {
-		if l.Attempt(stranger, personAddress(i), "") == 0 {
+		if _, wait := l.Attempt(stranger, personAddress(i), ""); wait == 0 {
 			tried++
 		}
 	}
@@ -156,7 +160,7 @@ func TestAttemptsAtTheSameMoment(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 * attemptsByName {
 		all.Go(func() {
-			if l.Attempt(netip.MustParseAddr("192.0.2.1"), "ann@example.com", "") == 0 {
+			if _, wait := l.Attempt(netip.MustParseAddr("192.0.2.1"), "ann@example.com", ""); wait == 0 {
 				passed.Add(1)
 			}
 		})
@@ -165,4 +169,26 @@ func TestAttemptsAtTheSameMoment(t *testing.T) {
 	if passed.Load() != attemptsByName {
 		t.Errorf("%d attempts passed, want %d", passed.Load(), attemptsByName)
 	}
+}
+
+// TestManySignInsAtOnceGiveBackTheirOwn signs in ten times at once in a browser in which the
+// name has signed in before: the attempts were the browser's own, and the client's stay used
+// up, by whoever tries other names there.
+func TestManySignInsAtOnceGiveBackTheirOwn(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l, client := NewLimiter(func() time.Time { return now }), netip.MustParseAddr("192.0.2.1")
+	l.Succeed(Charge{}, "ann@example.com", "", "anns")
+	wantAttempts(t, l, "guesses", client.String(), personAddress, attemptsByClient)
+	var charges []Charge
+	for range attemptsByName {
+		charge, wait := l.Attempt(client, "ann@example.com", "anns")
+		if wait != 0 {
+			t.Fatalf("ann has to wait %v", wait)
+		}
+		charges = append(charges, charge)
+	}
+	for i, charge := range charges {
+		l.Succeed(charge, "ann@example.com", "anns", fmt.Sprint("anns-", i))
+	}
+	wantAttempts(t, l, "more guesses", client.String(), personAddress, 0)
 }
