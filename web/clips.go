@@ -43,7 +43,7 @@ func (s *server) newClip(row *archive.Row, p player, from, to time.Duration) *cl
 	}
 	switch {
 	case p.Video == "" && p.Audio == "":
-	case s.clips == nil:
+	case s.Clips == nil:
 		c.Reason = "As a file it needs ffmpeg, which is not installed where this archive runs."
 	case to-from > clip.MaxLength:
 		c.Reason = "As a file it is too long: " + clip.ErrSpan.Error() + "."
@@ -53,10 +53,13 @@ func (s *server) newClip(row *archive.Row, p player, from, to time.Duration) *cl
 	return c
 }
 
-// newCutter returns the cutter of clips from an archive's recordings, or nil without ffmpeg.
-func newCutter(a *archive.Archive) (*clip.Cutter, error) {
-	return clip.New(filepath.Dir(media.PartialPath(a.Dir(), "clip")))
+// OpenCutter returns the cutter of clips from an archive's recordings, or nil without ffmpeg,
+// and deletes the clips that a crash has left unfinished.
+func OpenCutter(a *archive.Archive) (*clip.Cutter, error) {
+	return clip.New(clipDir(a)), clip.DeleteUnfinished(clipDir(a))
 }
+
+func clipDir(a *archive.Archive) string { return filepath.Dir(media.PartialPath(a.Dir(), "clip")) }
 
 // clip answers with a span of a recording as a file: ?t and end. The visitor's right is
 // judged before the span is cut, after it, and while it is read.
@@ -81,7 +84,7 @@ func (s *server) clip(w http.ResponseWriter, r *http.Request) error {
 		return archive.ErrNotFound
 	case to < 0:
 		return &failure{http.StatusBadRequest, "A clip is asked for as ?t=1:23&end=1:40."}
-	case s.clips == nil:
+	case s.Clips == nil:
 		return &failure{http.StatusNotImplemented, "Clips need ffmpeg, which is not installed where this archive runs."}
 	}
 	if err := s.recordRead(ctx, access.MeetingDownloaded, id); err != nil {
@@ -131,7 +134,7 @@ func (s *server) cutClip(ctx context.Context, id int64, kind archive.MediaKind, 
 	if media.Dir(s.Archive.Media()) != "" {
 		source.Path = media.Path(s.Archive.Media(), m.SHA256)
 	}
-	return s.clips.Cut(ctx, source, from, to, kind == archive.MediaVideo)
+	return s.Clips.Cut(ctx, source, from, to, kind == archive.MediaVideo)
 }
 
 // sendClip answers with a clip.

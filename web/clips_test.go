@@ -34,7 +34,7 @@ func TestClipsAreTakenAway(t *testing.T) {
 	if resp, _ := s.get("/api/v1/meetings/"+id+"/media/clip"+span, "Test-Person", "eve@other.example"); resp.StatusCode != 404 {
 		t.Errorf("a stranger is answered %d", resp.StatusCode)
 	}
-	if s.server.clips == nil {
+	if s.server.Clips == nil {
 		if !strings.Contains(body, "ffmpeg, which is not installed") {
 			t.Error("the page does not say why there is no file")
 		}
@@ -55,7 +55,7 @@ func TestClipsAreTakenAway(t *testing.T) {
 			t.Errorf("%s: the last line of the meeting is said again: %s", beyond, captions)
 		}
 	}
-	s.server.clips = nil
+	s.server.Clips = nil
 	s.shows(501, "/api/v1/meetings/"+id+"/media/clip"+span, "ffmpeg")
 	s.shows(200, "/meetings/"+id+span, "ffmpeg, which is not installed")
 }

@@ -37,6 +37,11 @@ type Options struct {
 	// no request waits for the counts; nil: the page makes its own.
 	Roster *roster.Roster
 
+	// Clips cuts clips, for this page and those before and after it, so that all of them
+	// together cut no more at once than one may; nil: the page makes its own, if there is
+	// ffmpeg.
+	Clips *clip.Cutter
+
 	// Status returns the value that `status --json` prints; without it the page
 	// shows the counts of archive and index only. shown: an admin sees all of it.
 	Status func(ctx context.Context, shown bool) (any, error)
@@ -112,7 +117,6 @@ type server struct {
 	metrics *metrics
 	mcp     http.Handler
 	bounds  httpserver.StreamBounds // of recordings
-	clips   *clip.Cutter            // nil without ffmpeg
 	langs   *text.Languages
 
 	oidc        *relyingParty      // nil: nobody signs in at a provider
@@ -181,9 +185,6 @@ func newServer(o Options) (*server, error) {
 	}
 	s := &server{Options: o, base: base, hosts: hostNames(&o), pages: pages, assets: assets, places: places,
 		langs: text.NewLanguages(), bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
-	if s.clips, err = newCutter(o.Archive); err != nil {
-		return nil, err
-	}
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err
 	}
@@ -201,6 +202,9 @@ func newServer(o Options) (*server, error) {
 func (o *Options) setDefaults() {
 	if o.Roster == nil {
 		o.Roster = roster.New(o.Archive)
+	}
+	if o.Clips == nil {
+		o.Clips = clip.New(clipDir(o.Archive))
 	}
 	if o.Now == nil {
 		o.Now = time.Now

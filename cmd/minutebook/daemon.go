@@ -27,6 +27,8 @@ import (
 	"minutebook/search"
 	"minutebook/service"
 	syncer "minutebook/sync"
+	"minutebook/web"
+	"minutebook/web/clip"
 )
 
 // daemon is an application that answers on the page, the receiver and the command
@@ -38,6 +40,7 @@ type daemon struct {
 	operations control.Starting // of the present configuration
 	roster     *roster.Roster
 	index      *search.Index
+	clips      *clip.Cutter // nil without ffmpeg
 	syncer     *syncer.Syncer
 	receiver   *receiver.Receiver
 	service    *service.Service // nil unless [service] is enabled
@@ -141,6 +144,9 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.operations.Ready(control.Operations(d.deps()))
 	connector, err := d.Connector(ctx)
 	if err != nil {
+		return err
+	}
+	if d.clips, err = web.OpenCutter(d.archive); err != nil {
 		return err
 	}
 	handlers, err := d.newPage(ctx, d.config(), connector)

@@ -14,8 +14,10 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"minutebook/archive/media"
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/durable"
 	"minutebook/internal/phrase"
 	"minutebook/web/access"
 )
@@ -196,6 +198,24 @@ func TestReloadOfMailReachesThePage(t *testing.T) {
 			t.Errorf("the page is another one: %v, want %v", now != before, isNew)
 		}
 		before = l.page.current.Load()
+	}
+}
+
+// TestReloadKeepsClipsUnderWay loads another configuration while a clip is being cut: its file
+// stays, and the page goes on with the same places for clips.
+func TestReloadKeepsClipsUnderWay(t *testing.T) {
+	t.Parallel()
+	l := startLoaded(t)
+	unfinished := filepath.Join(filepath.Dir(media.PartialPath(l.archive.Dir(), "clip")), durable.TempPrefix+"clip-1")
+	if err := os.WriteFile(unfinished, []byte("half a film"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.change(1)
+	if _, err := l.loadAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(unfinished); err != nil {
+		t.Errorf("the reload has deleted what ffmpeg writes: %v", err)
 	}
 }
 

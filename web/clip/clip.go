@@ -7,7 +7,7 @@
 // parts that the clip needs are read and no copy is written.
 //
 // A clip is a temporary file in the data directory that is deleted before it is read. A
-// crash while ffmpeg writes leaves one, which the next [New] deletes.
+// crash while ffmpeg writes leaves one, which [DeleteUnfinished] deletes.
 package clip
 
 import (
@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,21 +50,27 @@ type Cutter struct {
 
 // New returns a cutter with the ffmpeg of this machine and temporary files in dir, or nil
 // where ffmpeg is not installed.
-func New(dir string) (*Cutter, error) {
-	left, err := filepath.Glob(filepath.Join(dir, tempPattern))
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range left {
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("delete an unfinished clip: %w", err)
-		}
-	}
+func New(dir string) *Cutter {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
-		return nil, nil
+		return nil
 	}
-	return &Cutter{program: program, dir: dir, slots: make(chan struct{}, maxAtOnce)}, nil
+	return &Cutter{program: program, dir: dir, slots: make(chan struct{}, maxAtOnce)}
+}
+
+// DeleteUnfinished deletes the temporary files that a crash has left in dir. No cutter is
+// in use there yet.
+func DeleteUnfinished(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, tempPattern))
+	if err != nil {
+		return err
+	}
+	for _, path := range left {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("delete an unfinished clip: %w", err)
+		}
+	}
+	return nil
 }
 
 const tempPattern = durable.TempPrefix + "clip-*"
