@@ -38,6 +38,18 @@ type DigestReader struct {
 	Person  string // the address whose action items are meant; "" for all
 	// Counts leaves out titles and texts, for a channel that others than the owner read.
 	Counts bool
+	// Present returns the reader with the right and the address of this moment, since others
+	// before may take long: [archive.ErrNotFound] for one who gets none any more. nil: nothing
+	// changes.
+	Present func(context.Context) (DigestReader, error)
+}
+
+// present returns the reader as Present says.
+func (r DigestReader) present(ctx context.Context) (DigestReader, error) {
+	if r.Present == nil {
+		return r, nil
+	}
+	return r.Present(ctx)
 }
 
 // digestKey is the mark that holds each reader's last digest.
@@ -89,7 +101,14 @@ func (d *Digests) Send(ctx context.Context) error {
 			last.At = now
 		}
 		if due := d.Schedule.Next(last.At); !due.After(now) && !d.Failed[name].After(now) {
-			next, err := d.sendTo(ctx, r, last, due, now)
+			reader, err := r.present(ctx)
+			if errors.Is(err, archive.ErrNotFound) {
+				continue // and the place is dropped, as of everybody who is no reader
+			}
+			next := last
+			if err == nil {
+				next, err = d.sendTo(ctx, reader, last, due, now)
+			}
 			if err == nil {
 				last = next
 				states, err = d.noteSent(ctx, states, r, last)

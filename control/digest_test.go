@@ -171,3 +171,62 @@ func TestDigests(t *testing.T) {
 		t.Errorf("weekly digests: %q, want %q", weekly, want)
 	}
 }
+
+// TestDigestsGoByTheRightsOfTheMoment removes a person, and gives another one an address,
+// while a digest goes out to a reader before them.
+func TestDigestsGoByTheRightsOfTheMoment(t *testing.T) {
+	now := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	schedule, err := crontab.Parse("0 7 * * *", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann, bob, old, cleo := &postbox{name: "person/1"}, &postbox{name: "person/2"}, &postbox{name: "person/3"}, &postbox{name: "person/3"}
+	readerOf := func(p *postbox, address string) control.DigestReader {
+		return control.DigestReader{Channel: p, Viewer: archive.ViewerWith(address), Person: address}
+	}
+	changed := false
+	ann.seen = func() { changed = true }
+	bobs, cleos := readerOf(bob, "bob@example.com"), readerOf(old, "cleo@old.example")
+	bobs.Present = func(context.Context) (control.DigestReader, error) {
+		if changed {
+			return control.DigestReader{}, archive.ErrNotFound
+		}
+		return bobs, nil
+	}
+	cleos.Present = func(context.Context) (control.DigestReader, error) {
+		if changed {
+			return readerOf(cleo, "cleo@example.com"), nil
+		}
+		return cleos, nil
+	}
+	d := control.Digests{Deps: control.Deps{Archive: a, Location: time.UTC}, Roster: roster.New(a), Schedule: schedule, Failed: map[string]time.Time{},
+		Readers: []control.DigestReader{readerOf(ann, "ann@example.com"), bobs, cleos}}
+	if err := d.Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, recorder := range []string{"ann@example.com", "bob@example.com", "cleo@example.com", "cleo@old.example"} {
+		o, err := archive.FromMeeting("main", archive.SourceList, now, fmt.Appendf(nil,
+			`{"recording_id":%d,"title":"Of %s","recorded_by":{"name":"R","email":%q},"calendar_invitees":[],"shared_with":"no_teams"}`, i+1, recorder, recorder))
+		if err == nil {
+			_, err = a.Apply(t.Context(), []archive.Observation{o})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(2 * time.Hour)
+	if err := d.Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(ann.got) != 1 || len(bob.got) != 0 || len(old.got) != 0 || len(cleo.got) != 1 {
+		t.Fatalf("%d digests for Ann, %d for who was removed, %d to Cleo's old address, %d to the new one", len(ann.got), len(bob.got), len(old.got), len(cleo.got))
+	}
+	if text := cleo.got[0].Text; !strings.Contains(text, "Of cleo@example.com") || strings.Contains(text, "old") {
+		t.Errorf("Cleo reads %s", text)
+	}
+}

@@ -208,10 +208,28 @@ func (d *daemon) digestReaders(ctx context.Context, c *config.Config) (readers [
 	}
 	for _, p := range list {
 		if !out[p.ID] {
-			readers = append(readers, control.DigestReader{Channel: &mailbox{mail, p}, Viewer: archive.ViewerWith(p.Addresses...), Person: p.Address()})
+			readers = append(readers, newPersonReader(mail, people, p))
 		}
 	}
 	return readers, nil
+}
+
+// newPersonReader returns a person as a reader of digests.
+func newPersonReader(mail *notify.Mail, people *access.DB, p access.Person) control.DigestReader {
+	return control.DigestReader{Channel: &mailbox{mail, p}, Viewer: archive.ViewerWith(p.Addresses...), Person: p.Address(),
+		Present: func(ctx context.Context) (control.DigestReader, error) {
+			present, err := people.Person(ctx, p.ID)
+			if err == nil {
+				err = people.CheckIn(ctx, present)
+			}
+			if errors.Is(err, access.ErrOut) || errors.Is(err, access.ErrNotFound) {
+				err = archive.ErrNotFound
+			}
+			if err != nil {
+				return control.DigestReader{}, err
+			}
+			return newPersonReader(mail, people, present), nil
+		}}
 }
 
 // notifyPause is between two looks for new matches of saved searches.
