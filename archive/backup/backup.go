@@ -87,6 +87,9 @@ type run struct {
 	blobs   []media.Blob      // the recordings that the databases name
 	total   int
 	result  Result
+
+	written  map[string]generation.File // recordings, by this try or those before it
+	outdated bool                       // the copied databases name a recording that was deleted meanwhile
 }
 
 func (b *run) run(ctx context.Context, dest string) (err error) {
@@ -105,7 +108,7 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 	if err != nil {
 		return err
 	}
-	b.earlier = map[string]generation.File{}
+	b.earlier, b.written = map[string]generation.File{}, map[string]generation.File{}
 	for _, g := range b.dir.all {
 		if err := refuseForeign(g, lineage); err != nil {
 			return err
@@ -164,8 +167,8 @@ func refuseDataDir(dest, dir string) error {
 	return nil
 }
 
-// makeGeneration makes a generation without any meeting that was forgotten meanwhile. It
-// removes one that failed while grace lasts.
+// makeGeneration makes a generation without any meeting that was forgotten meanwhile, and
+// without any recording that was deleted. It removes one that failed while grace lasts.
 func (b *run) makeGeneration(ctx, grace context.Context) (generation.Manifest, error) {
 	number := 1
 	names, err := b.dir.place.Entries(ctx)
@@ -199,13 +202,14 @@ func (b *run) makeGeneration(ctx, grace context.Context) (generation.Manifest, e
 			return m, err
 		}
 	}
-	return generation.Manifest{}, errors.New("meetings are being forgotten all the while; try again later")
+	return generation.Manifest{}, errors.New("meetings are being forgotten, or recordings deleted, all the while; try again later")
 }
 
 // tryGeneration copies databases and recordings, reads them back and writes the
-// manifest. again is true when a meeting was forgotten meanwhile, which may be in it.
+// manifest. again is true when a meeting was forgotten meanwhile, which may be in it, or a
+// recording was deleted that the databases name; those that are written are not copied again.
 func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again bool, err error) {
-	b.files, b.fresh, b.result = nil, nil, Result{Lost: []generation.Lost{}}
+	b.files, b.fresh, b.outdated, b.result = nil, nil, false, Result{Lost: []generation.Lost{}}
 	m = generation.Manifest{Version: generation.Version, TakenAt: b.archive.Now().UTC().Truncate(time.Millisecond), Encrypted: len(b.Recipients) > 0,
 		WithoutMedia: b.WithoutMedia, AcceptedFewer: b.AcceptFewer}
 	before, open, err := b.archive.Tombstones(ctx)
@@ -228,8 +232,8 @@ func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again b
 		}
 	}
 	if !b.WithoutMedia {
-		if err := b.copyRecordings(ctx); err != nil {
-			return m, false, err
+		if err := b.copyRecordings(ctx); err != nil || b.outdated {
+			return m, b.outdated, err
 		}
 	}
 	m.Files, m.Lost, m.IDs = b.files, b.result.Lost, append(m.IDs, open...) // of those the inbox may hold something

@@ -105,6 +105,10 @@ func (b *run) copyRecordings(ctx context.Context) error {
 			return err
 		}
 		path := "media/" + blob.SHA256[:2] + "/" + blob.SHA256
+		if f, ok := b.written[path+b.sealedSuffix()]; ok {
+			b.addFresh(f)
+			continue
+		}
 		if f, ok := b.earlier[path+b.sealedSuffix()]; ok && b.isPresent(f) {
 			b.addFile(f)
 			b.result.Kept++
@@ -139,7 +143,8 @@ func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) e
 	if err != nil {
 		return err
 	}
-	if f := b.files[len(b.files)-1]; f.PlainSHA256 != blob.SHA256 {
+	f := b.files[len(b.files)-1]
+	if f.PlainSHA256 != blob.SHA256 {
 		b.files, b.fresh = b.files[:len(b.files)-1], b.fresh[:len(b.fresh)-1]
 		b.result.Copied--
 		b.result.Bytes -= f.Size
@@ -148,6 +153,7 @@ func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) e
 		}
 		return b.recordLost(ctx, blob, "its bytes have the hash "+f.PlainSHA256)
 	}
+	b.written[f.Path] = f
 	return nil
 }
 
@@ -166,11 +172,16 @@ func (r *sourceReader) Read(p []byte) (int, error) {
 }
 
 // recordLost names a recording that cannot be backed up, with its meetings. A
-// recording without meetings was forgotten meanwhile, and the generation is made again.
+// recording without meetings was deleted meanwhile, by a forget, a rule or a repair, and
+// the generation is made again: the copy of archive.db still has it.
 func (b *run) recordLost(ctx context.Context, blob media.Blob, reason string) error {
 	titles, err := b.archive.TitlesWith(ctx, blob.SHA256)
-	if err != nil || len(titles) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(titles) == 0 {
+		b.outdated = true
+		return nil
 	}
 	b.result.Lost = append(b.result.Lost, generation.Lost{SHA256: blob.SHA256, Meetings: titles, Reason: reason})
 	return nil
@@ -229,11 +240,16 @@ func (b *run) writeFile(ctx context.Context, path string, r io.Reader) error {
 		return err
 	}
 	f := generation.File{Path: to, Size: stored.Size(), SHA256: stored.SHA256(), PlainSize: plaintext.Size(), PlainSHA256: plaintext.SHA256()}
+	b.addFresh(f)
+	return nil
+}
+
+// addFresh enters a file that this run wrote.
+func (b *run) addFresh(f generation.File) {
 	b.result.Copied++
 	b.result.Bytes += f.Size
 	b.fresh = append(b.fresh, f)
 	b.addFile(f)
-	return nil
 }
 
 // addFile enters a file of the generation and reports the progress.
