@@ -53,7 +53,9 @@ func applyPending(t *testing.T, a *archive.Archive) {
 func replicate(t *testing.T, a *archive.Archive, to string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		must(t, vacuumInto(t.Context(), filepath.Join(a.Dir(), name), filepath.Join(to, name)))
+		f, err := os.OpenFile(filepath.Join(to, name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+		must(t, err)
+		must(t, errors.Join(vacuumInto(t.Context(), filepath.Join(a.Dir(), name), f), f.Close()))
 		must(t, os.Chmod(filepath.Join(to, name), 0o644)) // as another program leaves it
 	}
 }

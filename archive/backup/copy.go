@@ -26,55 +26,43 @@ import (
 
 // copyFile copies one database as it is at one moment. Writers go on meanwhile.
 func (b *run) copyFile(ctx context.Context, path string, m *generation.Manifest) error {
-	name := filepath.Base(path)
-	temp := filepath.Join(b.archive.Dir(), durable.TempPrefix+"backup-"+name)
+	name, in := filepath.Base(path), b.archive.Dir()
 	if dir := generation.LocalDir(b.dir.place); dir != "" && !m.Encrypted { // else the plain copy stays in the data directory
-		temp = filepath.Join(dir, b.name, durable.TempPrefix+name)
-		if err := durable.MkdirAll(filepath.Dir(temp)); err != nil {
+		in = filepath.Join(dir, b.name)
+		if err := durable.MkdirAll(in); err != nil {
 			return err
 		}
 	}
-	if err := durable.Remove(temp); err != nil {
+	// A backup to another place may have a copy beside this one.
+	f, err := os.CreateTemp(in, durable.TempPrefix+"backup-"+name+"-*")
+	if err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
 	}
-	defer os.Remove(temp)
-	if err := vacuumInto(ctx, path, temp); err != nil {
+	defer func() { f.Close(); os.Remove(f.Name()) }()
+	if err := vacuumInto(ctx, path, f); err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
 	}
 	if name == "archive.db" {
-		if err := b.describe(ctx, temp, m); err != nil {
+		if err := b.describe(ctx, f.Name(), m); err != nil {
 			return fmt.Errorf("read copy of %s: %w", name, err)
 		}
 		if !b.WithoutMedia {
 			b.total += len(b.blobs)
 		}
 	}
-	f, err := os.Open(temp)
-	if err != nil {
-		return fmt.Errorf("copy %s: %w", name, err)
-	}
-	defer f.Close()
 	return b.writeFile(ctx, b.name+"/"+name+generation.PackedSuffix, f)
 }
 
-// vacuumInto writes a whole, synced copy of a database, with mode 0600.
-func vacuumInto(ctx context.Context, from, to string) error {
+// vacuumInto writes a whole, synced copy of a database into an empty file.
+func vacuumInto(ctx context.Context, from string, to *os.File) error {
 	db := sqlite.Connect(from, "?mode=rw&_busy_timeout=10000&_secure_delete=on", // the setting of the copy too
 		map[string]string{"busy_timeout": "10000", "secure_delete": "1"})
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	// SQLite takes an empty file, and makes one that others can read.
-	if err := os.WriteFile(to, nil, 0o600); err != nil {
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to.Name()); err != nil { // SQLite takes an empty file
 		return err
 	}
-	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(to, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return to.Sync()
 }
 
 // describe fills the manifest from the copy of archive.db.
