@@ -26,10 +26,11 @@ import (
 // generation's first.
 type BackupSource struct {
 	keys   []age.Identity
-	temp   string
+	in     string                  // the data directory
+	temp   string                  // the directory of the unpacked databases there; "": none yet
 	all    []generation.Generation // the newest first
 	unread error                   // why there are more, whose content is unknown
-	opened map[string]*sql.DB
+	opened map[string]*sql.DB      // by the generation's name
 }
 
 // OpenBackupSource opens a directory of backups for a repair of the archive. It fails
@@ -43,7 +44,7 @@ func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.
 	if err != nil {
 		return nil, err
 	}
-	s := &BackupSource{keys: keys, temp: a.dir, opened: map[string]*sql.DB{}}
+	s := &BackupSource{keys: keys, in: a.dir, opened: map[string]*sql.DB{}}
 	for _, g := range slices.Backward(all) {
 		switch {
 		case g.Damage != nil:
@@ -63,8 +64,11 @@ func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.
 
 // Close removes the unpacked databases.
 func (s *BackupSource) Close() (err error) {
-	for path, db := range s.opened {
-		err = errors.Join(err, db.Close(), durable.Remove(path))
+	for _, db := range s.opened {
+		err = errors.Join(err, db.Close())
+	}
+	if s.temp != "" {
+		err = errors.Join(err, os.RemoveAll(s.temp))
 	}
 	return err
 }
@@ -121,8 +125,7 @@ func (s *BackupSource) findRevisionByID(ctx context.Context, a *Archive, want *s
 
 // openDatabase returns the unpacked archive.db of a generation.
 func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation) (*sql.DB, error) {
-	to := filepath.Join(s.temp, durable.TempPrefix+"repair-"+g.Name+".db")
-	if db := s.opened[to]; db != nil {
+	if db := s.opened[g.Name]; db != nil {
 		return db, nil
 	}
 	i := slices.IndexFunc(g.Files, func(f generation.File) bool { return strings.HasPrefix(path.Base(f.Path), "archive.db") })
@@ -137,11 +140,17 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 		return nil, err
 	}
 	defer r.Close()
+	if s.temp == "" {
+		if s.temp, err = os.MkdirTemp(s.in, durable.TempPrefix+"repair-*"); err != nil {
+			return nil, fmt.Errorf("unpack %s: %w", g.Path(), err)
+		}
+	}
+	to := filepath.Join(s.temp, g.Name+".db")
 	if err := durable.Write(to, func(w io.Writer) error { _, err := seal.Copy(ctx, w, r); return err }); err != nil {
 		return nil, err
 	}
 	db := sqlite.Connect(to, "?mode=ro&immutable=1", nil)
-	s.opened[to] = db
+	s.opened[g.Name] = db
 	return db, nil
 }
 

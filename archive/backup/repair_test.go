@@ -15,6 +15,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/generation"
 	"minutebook/archive/inbox"
+	"minutebook/internal/durable"
 	"minutebook/internal/testrun"
 )
 
@@ -132,6 +133,39 @@ func TestRepairBringsBackRecordings(t *testing.T) {
 	}
 	if _, err := archivetest.New(t).OpenBackupSource(t.Context(), dest); err == nil || !strings.Contains(err.Error(), "no backup of this archive") {
 		t.Errorf("of another archive: %v", err)
+	}
+}
+
+// TestRepairsBesideEachOther: two repairs from one backup unpack it each for itself, and the end
+// of one leaves the other its copy.
+func TestRepairsBesideEachOther(t *testing.T) {
+	t.Parallel()
+	a, dest := archivetest.WithMeetings(t, 1), t.TempDir()
+	backUp(t, a, dest, Options{})
+	copies := func() int {
+		paths, err := filepath.Glob(filepath.Join(a.Dir(), durable.TempPrefix+"repair-*"))
+		must(t, err)
+		return len(paths)
+	}
+	var sources []*archive.BackupSource
+	for range 2 {
+		archivetest.Damage(t, mainDB(a), `UPDATE bodies SET body = zeroblob(length(body)) WHERE revision_id =
+			(SELECT revision_id FROM parts WHERE recording_id = 1 AND part = 'transcript')`)
+		from, err := a.OpenBackupSource(t.Context(), dest)
+		must(t, err)
+		sources = append(sources, from)
+		if v, damages := verify(t, a, archive.VerifyOptions{Repair: true, From: from}); v.Repaired != 1 {
+			t.Errorf("%+v, %v", v, damages)
+		}
+	}
+	for left := 2; left > 0; left-- {
+		if n := copies(); n != left {
+			t.Errorf("%d repairs have %d copies", left, n)
+		}
+		must(t, sources[left-1].Close())
+	}
+	if n := copies(); n != 0 {
+		t.Errorf("%d copies are left", n)
 	}
 }
 
