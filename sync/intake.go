@@ -83,10 +83,15 @@ func (s *Syncer) drainBatch(ctx context.Context, box *inbox.Inbox) (int, error) 
 		}
 		return s.drainSingly(ctx, box, pending)
 	}
+	return len(pending), s.settle(ctx, box, in)
+}
+
+// settle records the outcomes of deliveries, and tells the downloader what was announced.
+func (s *Syncer) settle(ctx context.Context, box *inbox.Inbox, in deliveryBatch) error {
 	for _, id := range in.downloads {
 		s.downloads.announce(id)
 	}
-	return len(pending), box.Settle(ctx, in.outcomes...)
+	return box.Settle(ctx, in.outcomes...)
 }
 
 // applyDeliveries applies deliveries in one transaction.
@@ -124,7 +129,7 @@ func (s *Syncer) drainSingly(ctx context.Context, box *inbox.Inbox, pending []in
 			continue
 		}
 		last = nil
-		if err := box.Settle(ctx, in.outcomes...); err != nil {
+		if err := s.settle(ctx, box, in); err != nil {
 			return n, err
 		}
 	}

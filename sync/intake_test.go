@@ -159,6 +159,28 @@ func TestCallbacksCarryContent(t *testing.T) {
 	}
 }
 
+// An announcement of a download is passed on where deliveries are applied one by one, too.
+func TestAnnouncementsBesideABadDelivery(t *testing.T) {
+	t.Parallel()
+	s, task := testLoader(t, newMediaHost(t, 1), true)
+	s.downloads.tasks[7] = task
+	_, err := s.archive.Inbox().Put(t.Context(), inbox.Delivery{Account: "a", WebhookID: "c1", ReceivedAt: time.Now(),
+		Body: []byte(`{"download_id": "d1", "recording_id": 7}`), Kind: inbox.KindDownload, RecordingID: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pending, err := s.archive.Inbox().Pending(t.Context(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.drainSingly(t.Context(), s.archive.Inbox(), pending); n != 1 || err != nil {
+		t.Fatalf("drained %d, %v", n, err)
+	}
+	if len(task.announced) != 1 {
+		t.Error("the downloader was not told")
+	}
+}
+
 // Good deliveries wait while the archive cannot be written, and are applied when
 // it can; only one that is bad itself is quarantined. A delivery that an earlier version
 // quarantined for such a reason is applied too.
