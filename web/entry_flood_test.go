@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -90,15 +92,27 @@ func TestFailuresFillNoAudit(t *testing.T) {
 		}
 		return n
 	}
+	answer := "/login/oidc/callback?state=x&error=" + strings.Repeat("x", 1000)
+	for range 30 { // as a page of another site has its visitors send
+		s.wants(403, "GET", answer, nil, "This browser has not begun to sign in")
+	}
+	if n := failures(); n != 0 {
+		t.Errorf("answers to no sign-in have left %d rows", n)
+	}
+	raw, err := json.Marshal(attempt{State: "x", Until: s.now.Load().Add(oidcWait).Unix()})
+	must(t, err)
+	own := []string{"Cookie", "minutebook-oidc-x=" + base64.RawURLEncoding.EncodeToString(raw)}
 	for range 15 {
 		s.do("POST", "/login/passkey/finish", url.Values{})
-		s.do("GET", "/login/oidc/callback?state=x&error="+strings.Repeat("x", 1000), nil)
+		s.do("GET", answer, nil, own...)
 	}
 	if n := failures(); n == 0 || n > 20 {
 		t.Errorf("30 failures of one client have left %d rows", n)
 	}
 	s.wants(429, "POST", "/login/passkey/finish", url.Values{}, "Too many tries")
-	s.wants(429, "GET", "/login/oidc/callback", nil, "Too many tries")
+	if resp, _ := s.do("GET", answer, nil, own...); resp.StatusCode != 429 {
+		t.Errorf("a browser's own sign-in gets %d after too many tries", resp.StatusCode)
+	}
 	s.wants(429, "POST", "/login", url.Values{"address": {"x@acme.example"}}, "Too many tries")
 }
 

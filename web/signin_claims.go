@@ -44,6 +44,25 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
+// findByCode exchanges the code of a redirect and returns the person.
+func (s *server) findByCode(r *http.Request, a attempt) (access.Person, error) {
+	q := r.URL.Query()
+	switch {
+	case subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(a.State)) != 1:
+		return access.Person{}, errors.New("the state is of another sign-in")
+	case q.Get("error") != "":
+		return access.Person{}, toProviderError(q.Get("error"))
+	}
+	if err := s.oidc.checkIssuer(r.Context(), q["iss"]); err != nil {
+		return access.Person{}, err
+	}
+	claims, err := s.oidc.exchange(r.Context(), q.Get("code"), a)
+	if err != nil {
+		return access.Person{}, err
+	}
+	return s.Entry.People.PersonByClaims(r.Context(), claims, s.oidc.Entrance)
+}
+
 // exchange exchanges a code for an ID token, checks the token and returns its
 // claims.
 func (p *relyingParty) exchange(ctx context.Context, code string, a attempt) (access.Claims, error) {

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -191,12 +190,16 @@ func (s *server) keepAttempt(w http.ResponseWriter, r *http.Request, a *attempt)
 	return nil
 }
 
+// errNotBegun: a redirect of the provider has come to a browser that was not sent there. Every
+// page of another site can send its visitors so: it guesses nothing, and is not counted.
+var errNotBegun = &failure{http.StatusForbidden, "This browser has not begun to sign in, or has begun too long ago. Sign in again."}
+
 // takeAttempt returns the attempt whose state the provider's redirect names, and removes
 // its cookie. Only the browser that began the attempt has the cookie.
 func (s *server) takeAttempt(w http.ResponseWriter, r *http.Request) (a attempt, err error) {
 	c, err := r.Cookie(s.attemptPrefix() + r.URL.Query().Get("state"))
 	if err != nil {
-		return a, errors.New("the browser has not begun this sign-in")
+		return a, errNotBegun
 	}
 	http.SetCookie(w, s.signInCookie(c.Name, "", -1))
 	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
@@ -254,10 +257,13 @@ func (s *server) beginOIDC(w http.ResponseWriter, r *http.Request) error {
 // finishOIDC answers the provider's redirect back.
 func (s *server) finishOIDC(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer") // the address has a code
+	a, err := s.takeAttempt(w, r)
+	if errors.Is(err, errNotBegun) {
+		return err
+	}
 	if err := refuseUntil(w, s.attempts.Wait(s.client(r))); err != nil {
 		return err
 	}
-	a, err := s.takeAttempt(w, r)
 	var person access.Person
 	if err == nil {
 		person, err = s.findByCode(r, a)
@@ -325,23 +331,4 @@ func (s *server) refuseOIDC(r *http.Request, reason error) error {
 		return err
 	}
 	return &failure{http.StatusForbidden, "You could not be signed in. An admin of this archive finds the reason in its log."}
-}
-
-// findByCode exchanges the code of a redirect and returns the person.
-func (s *server) findByCode(r *http.Request, a attempt) (access.Person, error) {
-	q := r.URL.Query()
-	switch {
-	case subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(a.State)) != 1:
-		return access.Person{}, errors.New("the state is of another sign-in")
-	case q.Get("error") != "":
-		return access.Person{}, toProviderError(q.Get("error"))
-	}
-	if err := s.oidc.checkIssuer(r.Context(), q["iss"]); err != nil {
-		return access.Person{}, err
-	}
-	claims, err := s.oidc.exchange(r.Context(), q.Get("code"), a)
-	if err != nil {
-		return access.Person{}, err
-	}
-	return s.Entry.People.PersonByClaims(r.Context(), claims, s.oidc.Entrance)
 }
