@@ -92,13 +92,11 @@ func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 	if err := s.checkSeen(r.Context(), only); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), changeWait)
-	defer cancel()
 	changed := true
 	if ok {
-		at, changed, err = s.waitVisible(ctx, at, only)
+		at, changed, err = s.waitChange(r.Context(), at, only)
 	} else {
-		at, err = s.Archive.Head(ctx)
+		at, err = s.Archive.Head(r.Context())
 	}
 	if err == nil {
 		err = r.Context().Err() // the daemon stops, and after an answer without a change pages ask again at once
@@ -106,8 +104,37 @@ func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	now, err := s.identifyAgain(r) // the wait was long
+	if err != nil {
+		return err
+	}
+	if before := viewerOf(r.Context()); now.Viewer.All != before.All || !slices.Equal(now.Viewer.Emails, before.Emails) {
+		changed = true
+		err = s.checkSeen(context.WithValue(r.Context(), visitorKey{}, now), only)
+	}
+	if err != nil {
+		return err
+	}
 	writeJSON(w, http.StatusOK, changesJSON{s.places.name(at), changed})
 	return nil
+}
+
+// waitChange is waitVisible for [changeWait], and not after a person is changed, who may be
+// the visitor.
+func (s *server) waitChange(ctx context.Context, at archive.Position, only int64) (archive.Position, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, changeWait)
+	defer cancel()
+	if s.Entry.People != nil {
+		person := s.Entry.People.Changed()
+		go func() {
+			select {
+			case <-person:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return s.waitVisible(ctx, at, only)
 }
 
 // checkSeen fails like [server.visibleRow] for a meeting that the visitor does not see; 0
@@ -125,6 +152,9 @@ func (s *server) checkSeen(ctx context.Context, only int64) error {
 // without an error.
 func (s *server) waitVisible(ctx context.Context, at archive.Position, only int64) (archive.Position, bool, error) {
 	rights, err := s.Archive.ViewerPrincipals(ctx, viewerOf(ctx))
+	if ctx.Err() != nil {
+		return at, false, nil
+	}
 	if err != nil {
 		return at, false, err
 	}

@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/testrun"
+	"minutebook/web/access"
 )
 
 // TestPersonIsNotToldOfHiddenChanges looks at changes as somebody who sees one meeting of
@@ -129,5 +133,58 @@ func putUsers(t *testing.T, a *archive.Archive, emails ...string) {
 	}
 	if err := a.PutUsers(t.Context(), "acme", users); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestChangesEndWithTheVisitor ends what lets somebody in while they wait for changes.
+func TestChangesEndWithTheVisitor(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	s := newEntrySite(t, nil)
+	s.add("boss@acme.example", true)
+	for name, end := range map[string]func(access.Person) (want int){
+		"the session ends": func(p access.Person) int {
+			_, err := s.people.EndSessions(t.Context(), access.ActorCommand, p.ID)
+			must(t, err)
+			putUsers(t, s.archive, "somebody@acme.example", p.Address()) // a change that the person would hear of
+			return 401
+		},
+		"the person is removed": func(p access.Person) int {
+			must(t, s.people.RemovePerson(t.Context(), access.ActorCommand, p.ID))
+			return 401
+		},
+		"an alias is taken away": func(p access.Person) int {
+			must(t, s.people.RemoveAddress(t.Context(), access.ActorCommand, p.ID, "alias-"+p.Address()))
+			return 200
+		},
+	} {
+		s.Client = newBrowser(t)
+		p := s.signIn(strings.ReplaceAll(name, " ", "-")+"@acme.example", false)
+		must(t, s.people.AddAddress(t.Context(), access.ActorCommand, p.ID, "alias-"+p.Address()))
+		var first, second changesJSON
+		must(t, json.Unmarshal([]byte(s.wants(200, "GET", "/api/v1/changes?from="+strings.Repeat("A", 80), nil)), &first))
+		type answer struct {
+			status int
+			body   string
+		}
+		answered := make(chan answer, 1)
+		go func() {
+			resp, body := s.do("GET", "/api/v1/changes?from="+first.Head, nil)
+			answered <- answer{resp.StatusCode, body}
+		}()
+		time.Sleep(300 * time.Millisecond)
+		want := end(p)
+		select {
+		case got := <-answered:
+			if got.status != want {
+				t.Errorf("%s: %d %s, want %d", name, got.status, got.body, want)
+			}
+			if got.status == 200 && (json.Unmarshal([]byte(got.body), &second) != nil || !second.Changed) {
+				t.Errorf("%s: %s, want a change", name, got.body)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: who waits is not told", name)
+			<-answered
+		}
 	}
 }
