@@ -74,7 +74,8 @@ func (b *bounded) Accept() (net.Conn, error) {
 }
 
 func (b *bounded) add(c net.Conn) *conn {
-	k := &conn{Conn: c, ln: b, addr: Network(PeerAddr(c.RemoteAddr().String()))}
+	peer := PeerAddr(c.RemoteAddr().String())
+	k := &conn{Conn: c, ln: b, addr: Network(peer)}
 	b.mu.Lock()
 	own := b.each[k.addr]
 	if own == nil {
@@ -84,7 +85,7 @@ func (b *bounded) add(c net.Conn) *conn {
 	k.inAll, k.inOwn = b.all.PushBack(k), own.PushBack(k)
 	var last *conn
 	switch {
-	case own.Len() > b.PerAddr && !Contains(b.Trusted, k.addr):
+	case own.Len() > b.PerAddr && !Contains(b.Trusted, peer):
 		last = own.Front().Value.(*conn)
 	case b.all.Len() > b.Conns:
 		last = b.all.Front().Value.(*conn)

@@ -82,6 +82,32 @@ func TestSilentConnectionsMakeWay(t *testing.T) {
 	}
 }
 
+// A trusted proxy with an IPv6 address has as many connections as one with an IPv4 address.
+func TestTrustedProxyByIPv6(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6 here")
+	}
+	defer inner.Close()
+	l := boundListener(inner, Bounds{Conns: 10, PerAddr: 1, Trusted: []netip.Prefix{netip.MustParsePrefix("::1/128")}})
+	for range 5 {
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer accepted.Close()
+	}
+	if n := l.all.Len(); n != 5 {
+		t.Errorf("%d of 5 connections of a trusted proxy are open", n)
+	}
+}
+
 // bind serves with bounds: "/pieces" answers a byte for each that is sent to
 // the channel that ask returns.
 func bind(t *testing.T, b Bounds) (*counted, string) {
