@@ -113,11 +113,7 @@ func (l *downloader) finishIfStored(ctx context.Context, t *downloadTask) (bool,
 	if err != nil {
 		return false, nil // it is fetched, or waits for its store
 	}
-	path := l.partialPath(t)
-	if err := l.attach(ctx, t, blob, path); err != nil {
-		return true, err
-	}
-	return true, durable.Remove(path) // the store's answer was lost, and the file stayed
+	return true, l.attach(ctx, t, blob, l.partialPath(t))
 }
 
 // fetchOnce fetches the missing bytes of a recording. When the file is whole,
@@ -228,8 +224,12 @@ func (l *downloader) dropBlob(ctx context.Context, b media.Blob) error {
 	return err
 }
 
-// markDone closes the row of an attached recording.
+// markDone closes the row of an attached recording. Its partial file stayed where the store's
+// answer was lost, or where the store had the same file already.
 func (l *downloader) markDone(ctx context.Context, t *downloadTask) error {
+	if err := durable.Remove(l.partialPath(t)); err != nil { // first: nobody looks for it afterwards
+		return err
+	}
 	row := t.row
 	row.State, row.Reason, row.Failures, row.Fetched, row.Validator = archive.DownloadDone, "", 0, 0, ""
 	row.SHA256 = ""
