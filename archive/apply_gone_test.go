@@ -117,6 +117,9 @@ func TestWhoIsForbiddenARecordingDoesNotPlayIt(t *testing.T) {
 	if got, err := a.DownloadOf(t.Context(), 1); err != nil || !slices.Equal(got.ForbiddenTo, d.ForbiddenTo) {
 		t.Errorf("kept: %+v, %v", got, err)
 	}
+	walkTwice(t, a, "dan", "teams:x", 1)
+	mayPlay("listed by another query", "dan@example.com", false)
+	walkTwice(t, a, "dan", "teams:x")
 	must(t, a.SetShares(t.Context(), 1, map[string]ShareLevel{UserPrincipal("dan@example.com"): ShareStandard}))
 	mayPlay("shared otherwise", "dan@example.com", true)
 	must(t, a.SetShares(t.Context(), 1, nil))
