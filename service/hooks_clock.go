@@ -15,6 +15,7 @@ func (s *Service) clampTimes(ctx context.Context) error {
 			`UPDATE webhooks SET created_at = ?1 WHERE created_at > ?1`:                                                                                 {now.UnixMilli()},
 			`UPDATE webhooks SET enabled_at = ?1 WHERE enabled_at > ?1`:                                                                                 {now.UnixMilli()},
 			`UPDATE webhooks SET failing_since = ?1 WHERE failing_since > ?1`:                                                                           {now.UnixMilli()},
+			`UPDATE webhooks SET failed_at = ?1 WHERE failed_at > ?1`:                                                                                   {now.UnixMilli()},
 			`UPDATE undecided SET until = ?1 WHERE until > ?1`:                                                                                          {now.Add(undecidedFor).UnixMilli()},
 			`UPDATE deliveries SET next_at = ?1 WHERE state = 'pending' AND kind <> 'download' AND coalesce(last_at, created_at) > ?1 AND next_at > ?1`: {now.UnixMilli()},
 		} {

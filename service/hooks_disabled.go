@@ -11,15 +11,21 @@ import (
 	"minutebook/internal/sqlite"
 )
 
+// quietAfter is how long after a failed attempt the next one counts as a new failure:
+// nothing is known of an endpoint that nothing was sent to. It is longer than the longest
+// pause of retryDelay.
+const quietAfter = 24 * time.Hour
+
 // recordEndpoint records since when a webhook's endpoint has been failing. It disables
 // a webhook whose endpoint is gone for good (410, by Standard Webhooks) or has failed
-// for disableAfter.
+// for disableAfter, with no more than quietAfter between the attempts.
 func recordEndpoint(ctx context.Context, tx *sql.Tx, id string, out outcome) (disabled bool, err error) {
 	if out.ok {
 		_, err = tx.ExecContext(ctx, `UPDATE webhooks SET failing_since = NULL WHERE id = ?`, id)
 		return false, err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE webhooks SET failing_since = coalesce(failing_since, ?) WHERE id = ?`, out.at.UnixMilli(), id)
+	_, err = tx.ExecContext(ctx, `UPDATE webhooks SET failing_since = coalesce(iif(failed_at >= ?1, failing_since, NULL), ?2), failed_at = ?2 WHERE id = ?3`,
+		out.at.Add(-quietAfter).UnixMilli(), out.at.UnixMilli(), id)
 	if err != nil {
 		return false, err
 	}

@@ -97,3 +97,44 @@ func TestEnablingSendsNoHistory(t *testing.T) {
 		t.Errorf("sent %q", got)
 	}
 }
+
+// TestAQuietWeekIsNoFailure lets every attempt of one meeting fail, has no meetings for a
+// week, and then lets one attempt fail: the webhook has not failed for five days.
+func TestAQuietWeekIsNoFailure(t *testing.T) {
+	s := newSandbox(t, Options{Hold: 2}, meeting(1), meeting(2))
+	in := newInbox(t, func(int) int { return 500 })
+	s.webhook(s.key("ann@acme.example"), in.URL, `"my_recordings"`)
+	finish := func() {
+		t.Helper()
+		if _, _, err := s.Finish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	attempt := func() {
+		t.Helper()
+		due := s.dueNow()
+		if len(due) != 1 {
+			t.Fatalf("due: %+v", due)
+		}
+		if err := s.attempt(t.Context(), &due[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finish()
+	for failed := range 8 {
+		wait, _ := retryDelay(failed)
+		s.clock.add(wait)
+		attempt()
+	}
+	s.clock.add(7 * 24 * time.Hour)
+	finish()
+	attempt()
+	hooks, err := s.Hooks(t.Context())
+	if err != nil || !hooks[0].DisabledAt.IsZero() || !hooks[0].FailingSince.Equal(s.clock.Now()) {
+		t.Errorf("%+v, %v", hooks, err)
+	}
+	list, err := s.Deliveries(t.Context(), "pending", 10)
+	if err != nil || len(list) != 1 || list[0].RecordingID != 2 {
+		t.Errorf("pending: %+v, %v", list, err)
+	}
+}
