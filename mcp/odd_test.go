@@ -65,10 +65,41 @@ func TestMistakesOfAssistantsAreNamed(t *testing.T) {
 	}{
 		{"search_meetings", map[string]any{"query": "budget", "cursor": "garbage"}, "give the next_cursor"},
 		{"search_meetings", map[string]any{"query": ")"}, "at character 1"},
+		{"search_meetings", map[string]any{"query": "ـ_ـ"}, "no letter or digit"},
 		{"count_trends", map[string]any{"queries": []string{")"}}, "at character 1"},
 	} {
 		if problem := call(t, c, mistake.tool, mistake.args, nil); !strings.Contains(problem, mistake.want) {
 			t.Errorf("%s %v: %q", mistake.tool, mistake.args, problem)
 		}
+	}
+}
+
+// TestAPanicFailsTheCallAlone has every tool panic: each call fails, and the server goes on.
+func TestAPanicFailsTheCallAlone(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	viewerOf := s.ViewerOf
+	s.ViewerOf = func(context.Context) archive.Viewer { panic("no viewer") }
+	c := connect(t, s)
+	tools, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		args := map[string]any{}
+		switch tool.Name {
+		case "search_meetings":
+			args["query"] = "budget"
+		case "get_meeting", "read_transcript":
+			args["recording_id"] = 1
+		case "count_trends":
+			args["queries"] = []string{"budget"}
+		}
+		if problem := call(t, c, tool.Name, args, nil); !strings.Contains(problem, tool.Name+" failed inside the archive") {
+			t.Errorf("%s: %q", tool.Name, problem)
+		}
+	}
+	s.ViewerOf = viewerOf
+	if problem := call(t, c, "search_meetings", map[string]any{"query": "budget"}, &searchAnswer{}); problem != "" {
+		t.Error(problem)
 	}
 }

@@ -137,6 +137,11 @@ func (s *Server) publicError(action string, err error) error {
 		return err
 	}
 	s.Logger.Error().Err(err).Str("doing", action).Msg("answer an assistant")
+	return failedInside(action)
+}
+
+// failedInside is the error for the assistant of an action that failed for no fault of its own.
+func failedInside(action string) error {
 	return fmt.Errorf("%s failed inside the archive; its log says why", action)
 }
 

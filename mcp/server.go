@@ -12,6 +12,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/roster"
+	"minutebook/internal/guard"
 	"minutebook/search"
 )
 
@@ -69,24 +70,39 @@ func New(o Options) (*Server, error) {
 	s := &Server{Options: o}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "minutebook", Title: "Minutebook", Version: o.Version},
 		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{}})
-	sdk.AddTool(s.sdk, readingTool("search_meetings", "Search meetings",
+	addTool(s, readingTool("search_meetings", "Search meetings",
 		"Find meetings by words that were said or noted in them, with the best moments of each. "+queryHelp), s.search)
-	sdk.AddTool(s.sdk, readingTool("list_meetings", "List meetings",
+	addTool(s, readingTool("list_meetings", "List meetings",
 		"List meetings newest first, narrowed by date, type, team or person."), s.listMeetings)
-	sdk.AddTool(s.sdk, readingTool("get_meeting", "Get a meeting",
+	addTool(s, readingTool("get_meeting", "Get a meeting",
 		"A meeting's people, summary, action items and highlights, without its transcript."), s.getMeeting)
-	sdk.AddTool(s.sdk, readingTool("read_transcript", "Read a transcript",
+	addTool(s, readingTool("read_transcript", "Read a transcript",
 		"The transcript of a meeting, from a time on. Long transcripts come in pieces: go on at next_from."), s.readTranscript)
-	sdk.AddTool(s.sdk, readingTool("list_action_items", "List action items",
+	addTool(s, readingTool("list_action_items", "List action items",
 		"Action items across meetings, newest first, by person and state."), s.listActionItems)
-	sdk.AddTool(s.sdk, readingTool("list_people", "List people",
+	addTool(s, readingTool("list_people", "List people",
 		"Who appears in the meetings, those of most meetings first, with how often and how much they spoke, and their action items."), s.listPeople)
-	sdk.AddTool(s.sdk, readingTool("count_trends", "Count trends",
+	addTool(s, readingTool("count_trends", "Count trends",
 		"How often words were said, by month, team or person, for up to six queries to compare. "+queryHelp), s.countTrends)
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxMessage,
 			DisableLocalhostProtection: true, PropagateRequestCancellation: true})
 	return s, nil
+}
+
+// addTool adds a tool to the server. The library calls tools in goroutines that would end the
+// process with a panic; here it fails the call.
+func addTool[Args, Answer any](s *Server, tool *sdk.Tool, answer sdk.ToolHandlerFor[Args, Answer]) {
+	sdk.AddTool(s.sdk, tool, func(ctx context.Context, r *sdk.CallToolRequest, args Args) (result *sdk.CallToolResult, out Answer, err error) {
+		err = guard.Run(s.Logger, tool.Name, func() (err error) {
+			result, out, err = answer(ctx, r, args)
+			return err
+		})
+		if errors.Is(err, guard.ErrPanic) {
+			err = failedInside(tool.Name)
+		}
+		return result, out, err
+	})
 }
 
 // openMeeting returns the row of a meeting that the person opens. It fails with

@@ -70,6 +70,30 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+// TestNamesOfWhichNothingIsLeft has a hidden meeting whose people, type and team are signs of
+// which folding leaves nothing: suggestions and lists of values go on.
+func TestNamesOfWhichNothingIsLeft(t *testing.T) {
+	h := newFixture(t)
+	h.add(suggestMeetings()...)
+	h.add(meeting(4, "ـ.ـ", "ar", day(4), []utterance{{0, "ـ_ـ", "ـ-ـ a ـ ـ_ـ b"}}, map[string]any{"meeting_type": "ـ@ـ",
+		"recorded_by": map[string]any{"name": "ـ.ـ", "email": "ـ@ـ.example", "email_domain": "ـ-ـ", "team": "ـ_ـ"}}))
+	h.catchUp()
+	for _, text := range []string{"ann", "ـ_ـ", "ـ-ـ ann", "person:ـ_ـ", "type:ـ"} {
+		h.suggested(text, archive.ViewerWith("anna@own.example"))
+		h.suggested(text, everyone)
+	}
+	f, err := h.index.Facet(t.Context(), FacetsRequest{Request: Request{Viewer: everyone, Limit: 5}, Field: "person", Begins: "anna"})
+	if err != nil || len(f.Values) != 1 || len(h.suggested("lindq", everyone)) == 0 {
+		t.Errorf("people that begin with anna: %v, %v", f, err)
+	}
+	if got := hitIDs(h.search(Request{Query: `"a ـ_ـ b"`})); got != "4" {
+		t.Errorf("a phrase around such a sign finds %q", got)
+	}
+	if h.index.Progress().Damaged {
+		t.Error("the index is taken for damaged")
+	}
+}
+
 // TestSuggestHidesWhatIsHidden asks, with every prefix of the words of a hidden meeting,
 // as somebody who does not see it.
 func TestSuggestHidesWhatIsHidden(t *testing.T) {

@@ -35,6 +35,7 @@ func TestParsePrints(t *testing.T) {
 		{"after:2024-03 before:2025 last:7d longer:1h30m", "after:2024-03 before:2025 last:7d longer:1h30m"},
 		{`budget & talks 🙂 "…" -🙂 \`, "budget talks"},
 		{"🙂 type:Sales", "type:Sales"},
+		{"ـ.ـ budget", "budget"},
 	} {
 		q, err := Parse(c.in)
 		if err != nil {
@@ -60,6 +61,8 @@ func TestParseErrors(t *testing.T) {
 		{"after:soon", 6, "2026-03"},
 		{"🙂", 0, "no letter or digit"},
 		{`"`, 0, "no letter or digit"},
+		{"ـ_ـ", 0, "no letter or digit"}, // folding leaves nothing of it
+		{`"ـ-ـ ـ"`, 0, "no letter or digit"},
 		{"()", 0, "no letter or digit"},
 		{"budget title:🙂", 13, "no letter or digit"},
 		{"speaker:", 0, "no value"},

@@ -3,7 +3,7 @@ package text
 import "slices"
 
 // Sequence is the words of a text in their order, and the joined forms over some of
-// them.
+// them. Those of which folding leaves nothing, such as a lengthening sign alone, are not in it.
 type Sequence struct {
 	Words    []Token
 	Joined   []JoinedWord
@@ -34,6 +34,9 @@ func (s *Sequence) Read(text string) {
 
 func (s *Sequence) add(tokens []Token) {
 	for _, t := range tokens {
+		if t.Term == "" {
+			continue
+		}
 		if !t.Joined {
 			s.Words = append(s.Words, t)
 			continue

@@ -9,7 +9,7 @@ import (
 // Token is one word of a text: its folded form and its place, in bytes. A joined token
 // is the form of words that punctuation ties together (abc123 for ABC-123, email for
 // e-mail); it stands over its parts, which are tokens of their own, and takes no place
-// in the sequence of words.
+// in the sequence of words. Words that are tied together may have an empty term.
 type Token struct {
 	Term       string
 	Start, End int

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -56,6 +57,7 @@ func TestTokenizePlaces(t *testing.T) {
 
 func FuzzTokenize(f *testing.F) {
 	f.Add("a-b.c@d's 1,000 会議 \xff \u0301")
+	f.Add("ـ-ـ a")
 	f.Fuzz(func(t *testing.T, in string) {
 		for _, tk := range Tokenize(in) {
 			if tk.Start < 0 || tk.End > len(in) || tk.Start >= tk.End {
@@ -64,6 +66,9 @@ func FuzzTokenize(f *testing.F) {
 			if utf8.ValidString(in) && !utf8.ValidString(tk.Term) {
 				t.Fatalf("%q: term %q is no text", in, tk.Term)
 			}
+		}
+		if slices.Contains(PhraseTerms(in), "") {
+			t.Fatalf("%q: an empty term is to be looked for", in)
 		}
 	})
 }
