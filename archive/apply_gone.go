@@ -135,11 +135,17 @@ func (t *applying) findLacking(w Walk, number int64) (ids []int64, err error) {
 const deriveGone = `UPDATE meetings SET gone_at =
 	(SELECT iif(count(*) = count(gone_at), max(gone_at), NULL) FROM sightings WHERE recording_id = ?1) WHERE recording_id = ?1`
 
+// endSighting ends a query's sighting of a meeting, and those of the account's queries that
+// asked for other recorders, or teams, before the configuration changed: none would show
+// the meeting, and none is read any more.
+const endSighting = `UPDATE sightings SET gone_at = ?4 WHERE recording_id = ?1 AND account = ?2 AND (query = ?3 OR gone_at IS NULL
+	AND ?3 <> '' AND substr(query, 1, instr(query, ':')) = substr(?3, 1, instr(?3, ':'))
+	AND query IN (SELECT query FROM watches WHERE account = ?2 AND ended_at IS NOT NULL))`
+
 // endSightings ends the query's sightings of meetings and returns those that are gone.
 func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {
 	for _, id := range ids {
-		if _, err := t.Exec(`UPDATE sightings SET gone_at = ?4 WHERE recording_id = ?1 AND account = ?2 AND query = ?3`,
-			id, w.Account, w.Query, t.at.UnixMilli()); err != nil {
+		if _, err := t.Exec(endSighting, id, w.Account, w.Query, t.at.UnixMilli()); err != nil {
 			return nil, err
 		}
 		if err := t.decideAfterListing(id); err != nil {
