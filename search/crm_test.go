@@ -47,14 +47,14 @@ func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
 	check := func(when string, owner map[string]bool, viewer archive.Viewer) {
 		t.Helper()
 		for query, whose := range map[string]string{
-			"apple": "anns", "appl*": "anns", "aple~": "anns", `"golden apple"`: "anns", `"golden apple orchard"`: "anns", "in:crm orchard": "anns",
+			"apple": "anns", "appl*": "anns", "aple~": "anns", `"golden apple"`: "anns", `"golden apple orchard"`: "anns", "in:crm orchard": "anns", `in:crm "golden apple"`: "anns",
 			"banana": "bobs", `"yellow banana grove"`: "bobs", "banan*": "bobs", `"golden banana"`: "none", "has:crm": "any", "in:crm": "any",
 		} {
 			want := 0
 			if owner[whose] || whose == "any" && len(owner) > 0 {
 				want = 1
 			}
-			a := h.search(Request{Query: query, Viewer: viewer, Facets: true})
+			a := h.search(Request{Query: query, Viewer: viewer, Facets: true, Trend: true})
 			if a.Total != want {
 				t.Errorf("%s: %q finds %d for %q, want %d", when, query, a.Total, viewer.Emails, want)
 			}

@@ -155,7 +155,7 @@ func (s *snapshot) countOccurrences(counts [][]int, t *termMatch, set meetingSet
 		fields = slices.DeleteFunc(slices.Clone(t.scope.fields), func(f string) bool { return f == segment.FieldCRM })
 	}
 	switch {
-	case len(t.phrase) > 0 && len(t.scope.speakers) == 0 && fields[0] == segment.FieldText:
+	case len(t.phrase) > 0 && len(t.scope.speakers) == 0 && slices.Contains(fields, segment.FieldText):
 		return s.countPhrase(counts, t, found, budget)
 	case len(t.phrase) > 0:
 		for i, docs := range found {

@@ -61,6 +61,7 @@ func TestTrends(t *testing.T) {
 		{`type:"sales call"`, TrendMonth, "2 2026-01=1 2026-02=0 2026-03=1"},
 		{"walrus", TrendMonth, "0"},
 		{"the", TrendTeam, "3 Sales=3"},
+		{`in:crm "quarterly budget"`, TrendMonth, "0"},
 	} {
 		if got := h.trendOf(c.query, c.by, anna); got != c.want {
 			t.Errorf("%q by %s: %s, want %s", c.query, c.by, got, c.want)
