@@ -54,9 +54,20 @@ func TestNobodysQueueHoldsUpOthers(t *testing.T) {
 	if byOwner["bob@acme.example"] != perOwner {
 		t.Errorf("due: %v, want %d of bob's", byOwner, perOwner)
 	}
-	a := s.get("/recordings/1/summary?destination_url=https://x.example/", s.key("ann@acme.example"), http.StatusTooManyRequests)
-	if a.header.Get("Retry-After") != "60" {
-		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+	ann := s.key("ann@acme.example")
+	const path, destination = "/recordings/1/download", "https://x.example/"
+	for range 2 { // what is answered 429 is not counted
+		a := s.get("/recordings/1/summary?destination_url="+destination, ann, http.StatusTooManyRequests)
+		if a.header.Get("Retry-After") != "60" || a.header.Get("RateLimit-Remaining") != "30" {
+			t.Errorf("%s, %v", a.body, a.header)
+		}
+		a = s.call(http.MethodPost, path, ann, `{"destination_url": "`+destination+`"}`)
+		if a.status != http.StatusTooManyRequests || a.header.Get("RateLimit-Remaining") != "30" {
+			t.Errorf("%d %s, %v", a.status, a.body, a.header)
+		}
+	}
+	if a := s.get("/teams", ann, 200); a.header.Get("RateLimit-Remaining") != "59" {
+		t.Errorf("%s calls are left, want 59", a.header.Get("RateLimit-Remaining"))
 	}
 	s.get("/recordings/1/summary?destination_url=https://x.example/", s.admin, 200)
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"path"
@@ -113,12 +114,18 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) erro
 	if err != nil {
 		return err
 	}
-	q, ok := s.limits.Take(c.id, s.now(), e.classes(r)...)
+	taken, classes := s.now(), e.classes(r)
+	q, ok := s.limits.Take(c.id, taken, classes...)
 	q.WriteHeaders(w.Header())
 	if !ok {
 		return rateLimited(q)
 	}
-	return e.answer(w, r, c)
+	err = e.answer(w, r, c)
+	var f *failure
+	if errors.As(err, &f) && f.status == http.StatusTooManyRequests { // it is counted nowhere
+		s.limits.GiveBack(c.id, taken, s.now(), classes...).WriteHeaders(w.Header())
+	}
+	return err
 }
 
 // rateLimited is the answer to a call beyond a limit.

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -60,18 +61,43 @@ func (l *Limiter) Take(caller string, now time.Time, charged ...Class) (Quota, b
 		l.calls[b] = l.counted(l.calls[b], now)
 		ok = ok && len(l.calls[b]) < l.limits[c]
 	}
-	var tightest Quota
-	for i, c := range charged {
-		b := budget{caller, c}
-		if ok {
+	if ok {
+		for _, c := range charged {
+			b := budget{caller, c}
 			l.calls[b] = append(l.calls[b], now)
 		}
-		q := l.quota(l.calls[b], l.limits[c], now)
+	}
+	return l.tightest(caller, now, charged), ok
+}
+
+// GiveBack uncounts a call that was let through at taken and is refused after all. It
+// returns the quota of the tightest class after that.
+func (l *Limiter) GiveBack(caller string, taken, now time.Time, charged ...Class) Quota {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range charged {
+		b := budget{caller, c}
+		calls := l.counted(l.calls[b], now)
+		if i := slices.IndexFunc(calls, taken.Equal); i >= 0 {
+			if l.settings.Window == Fixed {
+				i = len(calls) - 1 // others were told when the window ends, which began with the first
+			}
+			calls = slices.Delete(calls, i, i+1)
+		}
+		l.calls[b] = calls
+	}
+	return l.tightest(caller, now, charged)
+}
+
+// tightest returns the quota of the tightest of the classes.
+func (l *Limiter) tightest(caller string, now time.Time, charged []Class) (tightest Quota) {
+	for i, c := range charged {
+		q := l.quota(l.calls[budget{caller, c}], l.limits[c], now)
 		if i == 0 || q.isTighter(tightest) {
 			tightest = q
 		}
 	}
-	return tightest, ok
+	return tightest
 }
 
 // Unused returns the quota of a caller without calls: an answer to a request

@@ -37,6 +37,10 @@ func TestWindowsAreExact(t *testing.T) {
 						checkRetry(t, window, passed, l.limits, charged, now, q.Retry)
 						continue
 					}
+					if rapid.Bool().Draw(t, "refused after all") {
+						l.GiveBack("someone", now, now, charged...)
+						continue
+					}
 					for _, c := range charged {
 						passed[c] = append(passed[c], now)
 					}
@@ -77,6 +81,29 @@ func checkRetry(t *rapid.T, window Window, passed [classes][]time.Time, limits [
 		}
 		if got != want {
 			t.Fatalf("told to wait %v at %v: after %v there is room %v", retry, now.Sub(start), wait, got)
+		}
+	}
+}
+
+// TestGivingBackKeepsWhatOthersWereTold gives back the first call of a window, in which
+// another was refused meanwhile and told when to call again.
+func TestGivingBackKeepsWhatOthersWereTold(t *testing.T) {
+	for _, window := range []Window{Fixed, Sliding} {
+		l := New()
+		l.Apply(Settings{Global: 2, Window: window})
+		l.Take("someone", start, Global)
+		l.Take("someone", start.Add(10*time.Second), Global)
+		now := start.Add(20 * time.Second)
+		refused, ok := l.Take("someone", now, Global)
+		if q := l.GiveBack("someone", start, now, Global); ok || q.Remaining != 1 || window == Fixed && q.Reset != refused.Reset {
+			t.Errorf("%s: refused %v with %+v, given back %+v", window, !ok, refused, q)
+		}
+		later := now.Add(refused.Retry)
+		if q, ok := l.Take("someone", later, Global); !ok || window == Fixed && q.Remaining != 1 {
+			t.Errorf("%s: after the wait: %v, %+v", window, ok, q)
+		}
+		if q := l.GiveBack("someone", start, later, Global); window == Fixed && q.Remaining != 1 {
+			t.Errorf("%s: a call of an earlier window was given back: %+v", window, q)
 		}
 	}
 }
