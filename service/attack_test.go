@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,18 @@ func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
 	s := newSandbox(t, Options{}, meeting(1))
 	for _, query := range []string{"meeting_type=%zz", "teams[]=Sales;recorded_by[]=x", "cursor=%"} {
 		s.get("/meetings?"+query, s.admin, 400)
+	}
+}
+
+// A query that is refused is a call as any other: it needs a credential (5.4) and is
+// counted.
+func TestARefusedQueryIsACall(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	for i, query := range []string{"cursor=%zz", "status[]=active", "cursor=a&cursor=b"} {
+		s.get("/users?"+query, "", http.StatusUnauthorized)
+		if left := s.get("/users?"+query, s.admin, 400).header.Get("RateLimit-Remaining"); left != strconv.Itoa(59-i) {
+			t.Errorf("%s: %s calls are left, want %d", query, left, 59-i)
+		}
 	}
 }
 

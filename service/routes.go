@@ -94,19 +94,9 @@ func (s *Service) apiHandler(methods map[string]endpoint) http.Handler {
 	})
 }
 
-// serve answers one call: it reads the query, the caller and the caller's limits in
+// serve answers one call: it reads the caller, the caller's limits and the query in
 // this order, and then calls the endpoint.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil { // a filter that is dropped would show too much
-		return badRequest("the query could not be read")
-	}
-	if err := checkSpelling(query); err != nil {
-		return err
-	}
-	if key := repeatedKey(query); key != "" {
-		return badRequest("%q is given more than once", key)
-	}
 	if err := s.mirror.Refresh(r.Context()); err != nil {
 		return err
 	}
@@ -120,12 +110,31 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) erro
 	if !ok {
 		return rateLimited(q)
 	}
+	if err := checkQuery(r); err != nil {
+		return err
+	}
 	err = e.answer(w, r, c)
 	var f *failure
 	if errors.As(err, &f) && f.status == http.StatusTooManyRequests { // it is counted nowhere
 		s.limits.GiveBack(c.id, taken, s.now(), classes...).WriteHeaders(w.Header())
 	}
 	return err
+}
+
+// checkQuery refuses a query of which an endpoint would drop a part: a filter that is
+// dropped would show too much.
+func checkQuery(r *http.Request) error {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return badRequest("the query could not be read")
+	}
+	if err := checkSpelling(query); err != nil {
+		return err
+	}
+	if key := repeatedKey(query); key != "" {
+		return badRequest("%q is given more than once", key)
+	}
+	return nil
 }
 
 // rateLimited is the answer to a call beyond a limit.
