@@ -23,6 +23,8 @@ const (
 	// maxCeremonies are open at most for one client, and maxAllCeremonies for all.
 	maxCeremonies    = 50
 	maxAllCeremonies = 5000
+	// siteBits are the bits of an IPv6 address that one site has.
+	siteBits = 48
 )
 
 // ceremonies are the uses of passkeys that are under way, by their challenge. Each is
@@ -41,12 +43,13 @@ type ceremony struct {
 }
 
 // keep notes a ceremony that a client has begun. A client with too many loses the
-// oldest of its own, so that nobody keeps others from signing in.
-func (c *ceremonies) keep(client netip.Addr, data *webauthn.SessionData) error {
+// oldest of its own, and where all are too many, the site with the most does, so that
+// nobody keeps others from signing in.
+func (c *ceremonies) keep(client netip.Addr, data *webauthn.SessionData) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, own, oldest := c.now(), 0, ""
-	client = httpserver.Network(client)
+	client = httpserver.Network(client.Unmap())
 	for challenge, other := range c.open {
 		if !now.Before(other.Expires) {
 			delete(c.open, challenge)
@@ -60,11 +63,34 @@ func (c *ceremonies) keep(client netip.Addr, data *webauthn.SessionData) error {
 		delete(c.open, oldest)
 	}
 	if len(c.open) >= maxAllCeremonies {
-		return &failure{http.StatusServiceUnavailable, "Too many people sign in at this moment. Try again in a while."}
+		delete(c.open, c.findDispensable())
 	}
 	data.Expires = now.Add(ceremonyLife)
 	c.open[data.Challenge] = ceremony{*data, client}
-	return nil
+}
+
+// findDispensable returns the oldest ceremony of the site that has begun the most: an IPv4
+// address, or the /48 of an IPv6 address, the largest that one connection gets. The caller
+// holds the lock, and there is a ceremony.
+func (c *ceremonies) findDispensable() (oldest string) {
+	site := func(client netip.Addr) netip.Prefix {
+		p, err := client.Prefix(min(siteBits, client.BitLen()))
+		if err != nil { // the zero Addr, of a peer without an address
+			return netip.Prefix{}
+		}
+		return p
+	}
+	begun := map[netip.Prefix]int{}
+	for _, each := range c.open {
+		begun[site(each.client)]++
+	}
+	most := 0
+	for challenge, each := range c.open {
+		if n := begun[site(each.client)]; n > most || n == most && each.Expires.Before(c.open[oldest].Expires) {
+			oldest, most = challenge, n
+		}
+	}
+	return oldest
 }
 
 // take returns the ceremony of a challenge and ends it.
@@ -122,9 +148,7 @@ func (s *server) beginPasskeySignIn(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return fmt.Errorf("begin sign-in by passkey: %w", err)
 	}
-	if err := s.ceremonies.keep(s.client(r), data); err != nil {
-		return err
-	}
+	s.ceremonies.keep(s.client(r), data)
 	writeJSON(w, http.StatusOK, options)
 	return nil
 }
@@ -191,9 +215,7 @@ func (s *server) startPasskey(w http.ResponseWriter, r *http.Request, person int
 	if err != nil {
 		return fmt.Errorf("begin a passkey: %w", err)
 	}
-	if err := s.ceremonies.keep(s.client(r), data); err != nil {
-		return err
-	}
+	s.ceremonies.keep(s.client(r), data)
 	writeJSON(w, http.StatusOK, options)
 	return nil
 }
