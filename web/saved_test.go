@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
@@ -155,4 +156,42 @@ func TestFeedsOfTheOwnerEndWithSignIn(t *testing.T) {
 	}
 	s.server.Entry.People = people
 	s.shows(404, "/feeds/"+secret, "There is no such feed.")
+}
+
+// TestAnInvitationEndsFeedsAndWebhooks resets an account whose saved searches somebody else
+// may have been told of.
+func TestAnInvitationEndsFeedsAndWebhooks(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	s := newEntrySite(t, nil)
+	s.add("boss@acme.example", true)
+	ann, bob := s.signIn("ann@acme.example", false), s.signIn("bob@acme.example", false)
+	keep := func(p access.Person, notify string) (id int64, feed string) {
+		saved, err := s.notes.Save(t.Context(), p.ID, notify, "walrus")
+		must(t, err)
+		feed, err = s.notes.MakeFeed(t.Context(), p.ID, saved.ID, time.Time{})
+		must(t, err)
+		_, err = s.notes.SetNotify(t.Context(), p.ID, saved.ID, notify, time.Time{})
+		must(t, err)
+		return saved.ID, "/feeds/" + feed
+	}
+	hook, feed := keep(ann, "https://hooks.example/eve")
+	mail, _ := keep(ann, "mailto:ann@acme.example")
+	bobs, other := keep(bob, "https://hooks.example/bob")
+	secret, _, err := s.people.Invite(t.Context(), access.ActorCommand, ann.ID)
+	must(t, err)
+	s.wants(200, "GET", "/invitation?secret="+secret, nil, "feeds and webhooks")
+	s.wants(200, "GET", feed, nil)
+	s.wants(303, "POST", "/invitation", url.Values{"secret": {secret}, "password": {"another good one"}, "again": {"another good one"}})
+	s.wants(404, "GET", feed, nil)
+	s.wants(200, "GET", other, nil)
+	for _, want := range []struct {
+		person access.Person
+		id     int64
+		notify string
+	}{{ann, hook, ""}, {ann, mail, "mailto:ann@acme.example"}, {bob, bobs, "https://hooks.example/bob"}} {
+		if saved, err := s.notes.SavedByID(t.Context(), want.person.ID, want.id); err != nil || saved.Notify != want.notify {
+			t.Errorf("%s is notified at %q: %v, want %q", saved.Name, saved.Notify, err, want.notify)
+		}
+	}
 }

@@ -292,17 +292,19 @@ func (s *server) beginInvitedPasskey(w http.ResponseWriter, r *http.Request) err
 }
 
 func (s *server) finishInvitedPasskey(w http.ResponseWriter, r *http.Request) error {
-	n, credential, err := s.readPasskey(w, r, func(n newPasskey) (int64, error) {
-		person, err := s.Entry.People.Invitation(r.Context(), n.Secret)
-		if err != nil {
+	var invited access.Person
+	n, credential, err := s.readPasskey(w, r, func(n newPasskey) (_ int64, err error) {
+		if invited, err = s.Entry.People.Invitation(r.Context(), n.Secret); err != nil {
 			return 0, s.refuseInvitation(err)
 		}
-		return person.ID, nil
+		return invited.ID, nil
 	})
 	if err != nil {
 		return err
 	}
-	person, err := s.Entry.People.AcceptInvitationByPasskey(r.Context(), n.Secret, n.Label, credential)
+	person, err := s.reset(r.Context(), invited.ID, func() (access.Person, error) {
+		return s.Entry.People.AcceptInvitationByPasskey(r.Context(), n.Secret, n.Label, credential)
+	})
 	if err != nil {
 		return s.refuseInvitation(err)
 	}
