@@ -24,7 +24,7 @@ type queryTerm struct {
 	scope   scope
 	negated bool // it stands under a minus
 	filter  bool // it is the value of a filter, and ranks nothing
-	stop    bool // a stop word: it counts only where there is nothing else
+	stop    bool // a stop word: it counts only where its part of the query has nothing else
 	asks    bool // it is about the answer, such as "summarize", and counts little
 }
 
@@ -97,20 +97,38 @@ func (s *snapshot) planQuery(root query.Node) (*plan, error) {
 		return nil, err
 	}
 	stop := s.stopWords(root)
-	content := false // something but stop words is looked for
 	for _, t := range p.terms {
 		if w, ok := t.node.(*query.Word); ok {
 			t.stop = stop[t.word.term] && !w.Prefix && !w.Fuzzy && !t.negated
 		}
 		t.asks = p.question && query.IsAskingWord(t.word.term)
-		content = content || !t.stop && !t.negated && !t.filter
 	}
-	if !content {
-		for _, t := range p.terms {
-			t.stop = false
+	p.wantStopWords(root)
+	query.Walk(root, false, func(n query.Node, _ bool) {
+		switch n := n.(type) {
+		case *query.Or:
+			for _, kid := range n.Kids {
+				p.wantStopWords(kid)
+			}
+		case *query.Not:
+			p.wantStopWords(n.Kid)
 		}
-	}
+	})
 	return p, nil
+}
+
+// wantStopWords has the stop words of a part of the tree looked for where it has nothing else:
+// else an alternative of one word, such as "it", would hold for every meeting.
+func (p *plan) wantStopWords(part query.Node) {
+	below := map[query.Node]bool{}
+	query.Walk(part, false, func(n query.Node, _ bool) { below[n] = true })
+	isContent := func(t *queryTerm) bool { return below[t.node] && !t.stop && !t.negated && !t.filter }
+	if slices.ContainsFunc(p.terms, isContent) {
+		return
+	}
+	for _, t := range p.terms {
+		t.stop = t.stop && !below[t.node]
+	}
 }
 
 // addTerms adds the terms of a part of the tree, which stands in a scope.

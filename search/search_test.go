@@ -213,6 +213,14 @@ func TestQueries(t *testing.T) {
 		{"haus", "3"},
 		{"vertrag", "3"},
 		{"the", "1 2"},
+		{"the vertrag", "3"},
+		{"the OR vertrag sort:date", "3 2 1"}, // stop words are looked for where an alternative has nothing else
+		{"how OR helpdesk", "2"},
+		{"(how) OR helpdesk", "2"},
+		{"(how are) OR vertrag sort:date", "3 2"},
+		{"(the vertrag) OR helpdesk", "3"},
+		{"marketing (how OR helpdesk)", "2"},
+		{"besprech* -(vertrag -the)", ""},
 		{"speaker:anna budget", "1"},
 		{"speaker:cara", "2"},
 		{`speaker:"cara diaz"`, "2"},
@@ -257,6 +265,9 @@ func TestQueries(t *testing.T) {
 		}
 		if want := len(strings.Fields(c.want)); a.Total != want || !a.Exact && len(strings.Fields(c.query)) < 3 {
 			t.Errorf("%q: total %d (exact %v), want %d", c.query, a.Total, a.Exact, want)
+		}
+		if whole := h.search(Request{Query: c.query, Whole: true}); hitIDs(whole) != c.want {
+			t.Errorf("the whole of %q finds %q, want %q", c.query, hitIDs(whole), c.want)
 		}
 	}
 }
