@@ -128,8 +128,8 @@ func (e evaluation) evaluateAnd(n *query.And, optional bool) (meetingSet, error)
 	var parts meetingSet
 	hasWords := query.HasWords(n)
 	for _, kid := range n.Kids {
-		f, ok := kid.(*query.Filter)
-		isIn := ok && f.Field == "in"
+		field, _ := query.ValuesOf(kid)
+		isIn := field == "in"
 		if isIn && hasWords {
 			continue
 		}

@@ -41,9 +41,9 @@ type scope struct {
 	speakers []speaker
 }
 
-// speaker is a value of speaker: with other names of the same person, and the keys of
-// the speakers that they may stand for in moments. All speakers of a scope must speak in
-// a moment.
+// speaker is a value of speaker:, or its alternatives, with other names of the same persons,
+// and the keys of the speakers that they may stand for in moments. All speakers of a scope
+// must speak in a moment.
 type speaker struct {
 	names []string
 	keys  []string
@@ -180,7 +180,8 @@ func (s *snapshot) addEach(p *plan, kids []query.Node, in scope, negated bool) e
 	return nil
 }
 
-// narrow adds the filters in: and speaker: of a group to a scope.
+// narrow adds the filters in: and speaker: of a group to a scope. Alternatives of one field
+// are one filter.
 func (s *snapshot) narrow(in scope, group query.Node) (scope, error) {
 	kids := []query.Node{group}
 	if and, ok := group.(*query.And); ok {
@@ -188,27 +189,42 @@ func (s *snapshot) narrow(in scope, group query.Node) (scope, error) {
 	}
 	in.fields, in.speakers = slices.Clone(in.fields), slices.Clone(in.speakers)
 	for _, kid := range kids {
-		f, ok := kid.(*query.Filter)
-		switch {
-		case ok && f.Field == "in":
-			in.fields = append(in.fields, partField(f.Value))
-		case ok && f.Field == "speaker":
-			names, err := s.namesOf(f.Value)
+		field, values := query.ValuesOf(kid)
+		switch field {
+		case "in":
+			for _, part := range values {
+				in.fields = append(in.fields, partField(part))
+			}
+		case "speaker":
+			by, err := s.speakerOf(values)
 			if err != nil {
 				return in, err
-			}
-			by := speaker{names: names}
-			for _, name := range by.names {
-				keys, err := s.speakerKeys(name)
-				if err != nil {
-					return in, err
-				}
-				by.keys = append(by.keys, keys...)
 			}
 			in.speakers = append(in.speakers, by)
 		}
 	}
 	return in, nil
+}
+
+// speakerOf returns who is meant by one or the other value of speaker:.
+func (s *snapshot) speakerOf(values []string) (by speaker, err error) {
+	for _, value := range values {
+		names, err := s.namesOf(value)
+		if err != nil {
+			return by, err
+		}
+		for _, name := range names {
+			if slices.Contains(by.names, name) {
+				continue
+			}
+			keys, err := s.speakerKeys(name)
+			if err != nil {
+				return by, err
+			}
+			by.names, by.keys = append(by.names, name), append(by.keys, keys...)
+		}
+	}
+	return by, nil
 }
 
 // newTerm makes the term for words that must follow one another; nil when there is

@@ -226,6 +226,13 @@ func TestQueries(t *testing.T) {
 		{`speaker:"cara diaz"`, "2"},
 		{"speaker:bob contract", "1"},
 		{"speaker:anna contract", ""},
+		{"speaker:anna OR speaker:anna@own.example contract", ""}, // alternatives are one scope
+		{`speaker:anna OR speaker:anna@own.example "printing company"`, ""},
+		{"speaker:anna OR speaker:bob contract", "1"},
+		{"(speaker:anna OR speaker:dora) contract", ""},
+		{"in:title OR in:actions marketing", ""},
+		{"in:title OR in:summary marketing", "1"},
+		{"in:title OR in:summary sort:date", "3 2 1"},
 		{"person:zoe", "2"},
 		{"recorded-by:dora", "3"},
 		{"email:zoe@client.example", "2"},
