@@ -23,7 +23,6 @@ type webhook struct {
 	includes               []api.Part
 	triggers               []string
 	createdAt              time.Time // or, if that is later, when it was last enabled
-	failingSince           time.Time // of the first attempt since which none succeeded; zero when the last did
 }
 
 // webhookRequest is the body of 4.10.
@@ -172,7 +171,7 @@ func (st store) putWebhook(ctx context.Context, hook *webhook) error {
 // readWebhooks reads the webhooks that are neither deleted nor disabled; with id,
 // only that one.
 func readWebhooks(ctx context.Context, q querier, id string) ([]webhook, error) {
-	rows, err := q.QueryContext(ctx, `SELECT id, email, url, secret, includes, triggered_for, max(created_at, coalesce(enabled_at, 0)), coalesce(failing_since, 0)
+	rows, err := q.QueryContext(ctx, `SELECT id, email, url, secret, includes, triggered_for, max(created_at, coalesce(enabled_at, 0))
 		FROM webhooks WHERE deleted_at IS NULL AND disabled_at IS NULL AND (?1 = '' OR id = ?1) ORDER BY created_at, id`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read webhooks: %w", err)
@@ -182,8 +181,8 @@ func readWebhooks(ctx context.Context, q querier, id string) ([]webhook, error) 
 	for rows.Next() {
 		var h webhook
 		var includes, triggers string
-		var created, failing int64
-		if err := rows.Scan(&h.id, &h.email, &h.url, &h.secret, &includes, &triggers, &created, &failing); err != nil {
+		var created int64
+		if err := rows.Scan(&h.id, &h.email, &h.url, &h.secret, &includes, &triggers, &created); err != nil {
 			return nil, fmt.Errorf("read webhooks: %w", err)
 		}
 		if err := json.Unmarshal([]byte(includes), &h.includes); err != nil {
@@ -193,9 +192,6 @@ func readWebhooks(ctx context.Context, q querier, id string) ([]webhook, error) 
 			return nil, fmt.Errorf("read webhook %s: %w", h.id, err)
 		}
 		h.createdAt = sqlite.Time(created)
-		if failing != 0 {
-			h.failingSince = sqlite.Time(failing)
-		}
 		hooks = append(hooks, h)
 	}
 	return hooks, rows.Err()
