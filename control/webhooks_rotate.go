@@ -76,7 +76,7 @@ func (w Webhooks) planRotation(ctx context.Context, account string) (old []inbox
 	if !inUse {
 		return nil, request, fmt.Errorf("rotate webhook: account %s has none in use: minutebook webhook create %s", account, account)
 	}
-	if union.Validate() == nil { // else what they asked for is not known
+	if union.Validate() == nil { // else their requests are not known
 		request = union
 	}
 	return old, request, nil

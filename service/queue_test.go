@@ -56,7 +56,7 @@ func TestNobodysQueueHoldsUpOthers(t *testing.T) {
 	}
 	ann := s.key("ann@acme.example")
 	const path, destination = "/recordings/1/download", "https://x.example/"
-	for range 2 { // what is answered 429 is not counted
+	for range 2 { // a call that is answered 429 is not counted
 		a := s.get("/recordings/1/summary?destination_url="+destination, ann, http.StatusTooManyRequests)
 		if a.header.Get("Retry-After") != "60" || a.header.Get("RateLimit-Remaining") != "30" {
 			t.Errorf("%s, %v", a.body, a.header)

@@ -86,7 +86,7 @@ func (s *Syncer) drainBatch(ctx context.Context, box *inbox.Inbox) (int, error) 
 	return len(pending), s.settle(ctx, box, in)
 }
 
-// settle records the outcomes of deliveries, and tells the downloader what was announced.
+// settle records the outcomes of deliveries, and passes announcements on to the downloader.
 func (s *Syncer) settle(ctx context.Context, box *inbox.Inbox, in deliveryBatch) error {
 	for _, id := range in.downloads {
 		s.downloads.announce(id)

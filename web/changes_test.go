@@ -136,7 +136,7 @@ func putUsers(t *testing.T, a *archive.Archive, emails ...string) {
 	}
 }
 
-// TestChangesEndWithTheVisitor ends what lets somebody in while they wait for changes.
+// TestChangesEndWithTheVisitor ends each right to enter of somebody who waits for changes.
 func TestChangesEndWithTheVisitor(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

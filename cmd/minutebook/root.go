@@ -221,7 +221,7 @@ func (m *Main) findConfig() (string, error) {
 	_, err := os.Stat(path)
 	// A working directory that another user may not enter (sudo -u) has no configuration for that user.
 	if isAbsent := errors.Is(err, fs.ErrNotExist) || named == "" && errors.Is(err, fs.ErrPermission); !isAbsent {
-		return path, nil // reading the file names what is wrong
+		return path, nil // reading it names the mistake
 	}
 	if m.getenv("MINUTEBOOK_DATA_DIR") != "" {
 		return "", nil // the environment alone suffices

@@ -15,8 +15,9 @@ import (
 // Parse parses a cron expression of five fields, or a descriptor such as "@daily", in a
 // time zone, unless the expression begins with one of its own ("CRON_TZ=Europe/Berlin …").
 // A time that the zone's clock skips, as when summer time begins, fires at the first moment
-// after it, and one that the clock shows twice fires once; what fires every hour does so in
-// every hour that passes. It fails for an expression that never fires, such as a 31st of February.
+// after it, and one that the clock shows twice fires once; a schedule of every hour fires in
+// every hour that passes. It fails for an expression that never fires, such as a 31st of
+// February.
 func Parse(expr string, zone *time.Location) (s cron.Schedule, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library panics on some input

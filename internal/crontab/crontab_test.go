@@ -45,7 +45,7 @@ func TestWrongSchedulesAreNamedInWords(t *testing.T) {
 
 // TestClocksThatAreSetAnew has days on which a clock skips an hour, or shows one twice: a
 // time that is skipped is made up at the first moment after it, one that is shown twice
-// counts once, and what runs every hour does so by the time that passes.
+// counts once, and a schedule of every hour goes by the time that passes.
 func TestClocksThatAreSetAnew(t *testing.T) {
 	for _, tc := range []struct {
 		expr, zone, from string

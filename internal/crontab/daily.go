@@ -12,7 +12,7 @@ const everyHour = 1<<24 - 1
 // daily fires at times of the day in a zone. The library alone leaves out a time that the
 // clock skips, and fires twice where the clock shows it twice.
 type daily struct {
-	clock cron.SpecSchedule // in UTC, which stands for what the zone's clock shows
+	clock cron.SpecSchedule // in UTC, for the readings of the zone's clock
 	zone  *time.Location
 }
 
@@ -35,7 +35,7 @@ func (d daily) Next(t time.Time) time.Time {
 	}
 }
 
-// showing returns what the clock shows at t, as if it were UTC.
+// showing returns the reading of t's clock, as if it were UTC.
 func showing(t time.Time) time.Time {
 	_, offset := t.Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)

@@ -31,7 +31,7 @@ func (d *DB) Join(ctx context.Context, address, name string) (Person, error) {
 
 // checkLeft fails with [ErrOut] where an address that was said to be p's is one that a
 // removed person had, unless it is p's main address: an admin has added its owner again, or
-// p is that owner. As an alias it gives p what it may see, and its former owner no way in.
+// p is that owner. As an alias it gives p its rights to see, and its former owner no way in.
 func checkLeft(ctx context.Context, q rowQuerier, p Person, address string) error {
 	address = api.FoldEmail(address)
 	if p.Address() == address {
