@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"net/http"
 	"slices"
 	"sort"
@@ -154,9 +153,7 @@ func (p *meetingPage) setHeader(m *api.Meeting, zone *time.Location) {
 // matches of marks. The language is that of the talk; moment returns the address of a second of the recording, for
 // the links of the summary.
 func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, language *text.Language, marks marker, moment func(int64) string) error {
-	if last := lineAt(entries, math.MaxInt64); p.Length == 0 && last >= 0 {
-		p.Length = entries[last].Offset + 10*time.Second
-	}
+	p.Length = talkLength(p.Length, entries)
 	if sum, ok := m.DefaultSummary.Get(); ok {
 		p.Template = sum.TemplateName.Or("")
 		html, err := markdown.Render(sum.MarkdownFormatted.Or(""), moment, m.URL, m.ShareURL)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"math"
 	"net/http"
 	"sort"
 	"strconv"
@@ -66,6 +67,15 @@ func newLines(entries []archive.Entry, length, at time.Duration, m marker) ([]li
 		out[i].Voice = voice[out[i].Speaker]
 	}
 	return out, speakers
+}
+
+// talkLength returns the length of a meeting; where that is unknown, a little more than its
+// talk has.
+func talkLength(length time.Duration, entries []archive.Entry) time.Duration {
+	if last := lineAt(entries, math.MaxInt64); length == 0 && last >= 0 {
+		return entries[last].Offset + 10*time.Second
+	}
+	return length
 }
 
 func rankSpeakers(talkTime map[string]time.Duration, total time.Duration) []speaker {
@@ -199,7 +209,7 @@ func (s *server) apiOutline(w http.ResponseWriter, r *http.Request) error {
 	for _, c := range chapters {
 		out.Chapters = append(out.Chapters, chapterJSON{c.At.Seconds(), c.Title})
 	}
-	_, speakers := newLines(entries, s.newListed(row).Length, -1, marker{})
+	_, speakers := newLines(entries, talkLength(s.newListed(row).Length, entries), -1, marker{})
 	for _, sp := range speakers {
 		out.Speakers = append(out.Speakers, talkJSON{sp.Name, sp.Talked.Seconds(), sp.Percent})
 	}

@@ -65,3 +65,15 @@ func TestOutlineOfAMeeting(t *testing.T) {
 	}
 	s.shows(404, "/api/v1/meetings/3/outline")
 }
+
+// TestOutlineCountsTalkAsThePage reads a meeting of unknown length with one entry: page and
+// interface name the same share of the talk.
+func TestOutlineCountsTalkAsThePage(t *testing.T) {
+	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Ana"},"text":"Hello.","timestamp":"00:00:07"}]`))
+	s.shows(200, "/meetings/1", `<bdi class="name">Ana</bdi><span class="n">100%</span>`)
+	var got outlineJSON
+	s.answer(200, "/api/v1/meetings/1/outline", &got)
+	if len(got.Speakers) != 1 || got.Speakers[0].Percent != 100 || got.Speakers[0].TalkedSeconds != 10 {
+		t.Errorf("the speakers are %+v", got.Speakers)
+	}
+}
