@@ -1,10 +1,12 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -20,11 +22,26 @@ type ActionQuery struct {
 }
 
 // ActionKey is a place in the order of action items: those of the newest meetings first,
-// and in each meeting in their order. Start is the meeting's, as Key has it.
+// and in each meeting in their order.
 type ActionKey struct {
-	Start       time.Time
-	RecordingID int64
-	Position    int
+	Key      // of the meeting
+	Position int
+}
+
+// Key returns the row's place.
+func (r ActionRow) Key() ActionKey {
+	return ActionKey{Key{r.Start, r.RecordingID}, r.Position}
+}
+
+// String writes the place as [ParseActionKey] reads it.
+func (k ActionKey) String() string { return fmt.Sprintf("%s-%d", k.Key, k.Position) }
+
+// ParseActionKey reads a place.
+func ParseActionKey(text string) (ActionKey, error) {
+	at := max(strings.LastIndex(text, "-"), 0)
+	meeting, err := ParseKey(text[:at])
+	position, err2 := strconv.Atoi(strings.TrimPrefix(text[at:], "-"))
+	return ActionKey{meeting, position}, cmp.Or(err, err2)
 }
 
 // ActionRow is an action item and the meeting it was agreed in.

@@ -1,11 +1,13 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +19,20 @@ import (
 type Key struct {
 	Start       time.Time
 	RecordingID int64
+}
+
+// String writes the place as [ParseKey] reads it.
+func (k Key) String() string { return fmt.Sprintf("%d-%d", k.Start.UnixMilli(), k.RecordingID) }
+
+// ParseKey reads a place. The milliseconds of one before 1970 begin with a minus sign.
+func ParseKey(text string) (Key, error) {
+	at := max(strings.LastIndex(text, "-"), 0)
+	ms, err := strconv.ParseInt(text[:at], 10, 64)
+	id, err2 := strconv.ParseInt(strings.TrimPrefix(text[at:], "-"), 10, 64)
+	if err = cmp.Or(err, err2); err != nil {
+		return Key{}, fmt.Errorf("read the place %q in a list: %w", text, err)
+	}
+	return Key{time.UnixMilli(ms).UTC(), id}, nil
 }
 
 // ListQuery selects meetings. Zero fields do not restrict.

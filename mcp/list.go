@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -47,9 +45,11 @@ func (s *Server) listMeetings(ctx context.Context, _ *sdk.CallToolRequest, a lis
 		q.After = q.After.Add(-time.Millisecond) // the day itself is meant too
 	}
 	if a.Cursor != "" {
-		if q.Cursor, err = readCursor(a.Cursor); err != nil {
-			return nil, listAnswer{}, err
+		key, err := archive.ParseKey(a.Cursor)
+		if err != nil {
+			return nil, listAnswer{}, errors.New("cursor is not the next_cursor of an answer")
 		}
+		q.Cursor = &key
 	}
 	if a.Person != "" {
 		view, err := s.view(ctx)
@@ -67,8 +67,7 @@ func (s *Server) listMeetings(ctx context.Context, _ *sdk.CallToolRequest, a lis
 	out := listAnswer{Meetings: []head{}}
 	if len(rows) > limit {
 		rows = rows[:limit]
-		k := rows[limit-1].Key()
-		out.NextCursor = fmt.Sprintf("%d-%d", k.Start.UnixMilli(), k.RecordingID)
+		out.NextCursor = rows[limit-1].Key().String()
 	}
 	for _, r := range rows {
 		out.Meetings = append(out.Meetings, s.head(r))
@@ -82,16 +81,6 @@ func (s *Server) view(ctx context.Context) (roster.View, error) {
 		return roster.View{Viewer: s.ViewerOf(ctx)}, nil
 	}
 	return s.View(ctx)
-}
-
-func readCursor(c string) (*archive.Key, error) {
-	ms, id, _ := strings.Cut(c, "-")
-	at, err1 := strconv.ParseInt(ms, 10, 64)
-	n, err2 := strconv.ParseInt(id, 10, 64)
-	if err1 != nil || err2 != nil {
-		return nil, errors.New("cursor is not the next_cursor of an answer")
-	}
-	return &archive.Key{Start: time.UnixMilli(at).UTC(), RecordingID: n}, nil
 }
 
 // parseDay reads a date in the reader's zone. An empty text is the zero time.

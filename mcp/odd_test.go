@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +54,30 @@ func TestUnknownValuesAreNotInvented(t *testing.T) {
 	var people peopleAnswer
 	if problem := call(t, c, "list_people", map[string]any{"name": "bob@x.example"}, &people); problem != "" || len(people.People) != 1 || people.People[0].Last != "" {
 		t.Errorf("people: %s, %+v", problem, people)
+	}
+}
+
+// TestListGoesOnBefore1970 follows next_cursor through meetings of 1904: each comes once.
+func TestListGoesOnBefore1970(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	for id := range 3 {
+		archivetest.Apply(t, s.Archive, archivetest.Epoch, fmt.Appendf(nil, `{"recording_id":%d,"title":"Old","recording_start_time":"1904-01-01T00:00:00Z"}`, id+1))
+	}
+	c, cursor, seen := connect(t, s), "", []int64{}
+	for range 5 {
+		var page listAnswer
+		if problem := call(t, c, "list_meetings", map[string]any{"before": "1905-01-01", "limit": 1, "cursor": cursor}, &page); problem != "" {
+			t.Fatal(problem)
+		}
+		for _, m := range page.Meetings {
+			seen = append(seen, m.RecordingID)
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(seen, []int64{3, 2, 1}) {
+		t.Errorf("listed are %d", seen)
 	}
 }
 

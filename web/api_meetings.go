@@ -51,7 +51,7 @@ func (s *server) apiMeetings(w http.ResponseWriter, r *http.Request) error {
 	out := meetingsJSON{Meetings: []listedJSON{}}
 	if len(rows) > limit {
 		rows = rows[:limit]
-		out.Next = formatCursor(rows[limit-1])
+		out.Next = rows[limit-1].Key().String()
 	}
 	for _, row := range rows {
 		out.Meetings = append(out.Meetings, s.listedJSON(row))

@@ -2,12 +2,10 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
@@ -176,7 +174,7 @@ func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
 		_, item.DoneHere = view.Ticks[itemOf(row)]
 		out.Items = append(out.Items, item)
 		if list.More {
-			out.Next = fmt.Sprintf("%d-%d-%d", row.Start.UnixMilli(), row.RecordingID, row.Position)
+			out.Next = row.Key().String()
 		}
 	}
 	return answerJSON(w, r, out)
@@ -198,13 +196,11 @@ func parseActionCursor(text string) (*archive.ActionKey, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var ms int64
-	k := &archive.ActionKey{}
-	if n, err := fmt.Sscanf(strings.ReplaceAll(text, "-", " "), "%d %d %d", &ms, &k.RecordingID, &k.Position); n != 3 || err != nil {
+	k, err := archive.ParseActionKey(text)
+	if err != nil {
 		return nil, &failure{http.StatusBadRequest, "cursor is the next of the answer before"}
 	}
-	k.Start = time.UnixMilli(ms).UTC()
-	return k, nil
+	return &k, nil
 }
 
 // assigneeJSON counts the action items of a person.

@@ -116,7 +116,7 @@ func (s *server) month(w http.ResponseWriter, r *http.Request) error {
 		Earlier: monthAddress(begin.AddDate(0, -1, 0)), Later: monthAddress(end)}
 	if len(rows) > monthListSize {
 		rows = rows[:monthListSize]
-		p.Older = monthAddress(begin) + "?cursor=" + formatCursor(rows[monthListSize-1])
+		p.Older = monthAddress(begin) + "?cursor=" + rows[monthListSize-1].Key().String()
 	}
 	p.Days = s.groupByDay(rows)
 	return s.render(w, http.StatusOK, "month", p)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -87,7 +86,7 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 	}
 	if len(rows) > listSize {
 		rows = rows[:listSize]
-		q.Set("cursor", formatCursor(rows[listSize-1]))
+		q.Set("cursor", rows[listSize-1].Key().String())
 		p.Older = "/?" + q.Encode()
 	}
 	if list.Cursor != nil {
@@ -122,15 +121,11 @@ func (s *server) listQuery(r *http.Request) (archive.ListQuery, error) {
 		}
 	}
 	if c := q.Get("cursor"); c != "" {
-		ms, id, ok := strings.Cut(c, "-")
-		at, err := strconv.ParseInt(ms, 10, 64)
-		if err == nil && ok {
-			list.Cursor = &archive.Key{Start: time.UnixMilli(at).UTC()}
-			list.Cursor.RecordingID, err = strconv.ParseInt(id, 10, 64)
-		}
-		if err != nil || !ok {
+		key, err := archive.ParseKey(c)
+		if err != nil {
 			return list, &failure{http.StatusBadRequest, fmt.Sprintf("The list has no place %q; begin at the newest.", c)}
 		}
+		list.Cursor = &key
 	}
 	return list, nil
 }
@@ -153,10 +148,6 @@ func (s *server) restore(ctx context.Context, kind, team *string) error {
 		}
 	}
 	return err
-}
-
-func formatCursor(r *archive.Row) string {
-	return fmt.Sprintf("%d-%d", r.Key().Start.UnixMilli(), r.RecordingID)
 }
 
 // groupByDay groups rows, which come newest first, by the day of their start in the

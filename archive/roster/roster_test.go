@@ -123,7 +123,7 @@ func TestItemsAreSelected(t *testing.T) {
 	r, a := newRoster(t)
 	tick := map[notes.Item]notes.Tick{{RecordingID: 2, At: 30 * time.Second, Text: "Call 2"}: {}}
 	day := func(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }
-	last := archive.ActionKey{Start: time.Date(2026, 1, 6, 10, 0, 0, 0, time.UTC), RecordingID: 2}
+	last := archive.ActionKey{Key: archive.Key{Start: time.Date(2026, 1, 6, 10, 0, 0, 0, time.UTC), RecordingID: 2}}
 	for name, tt := range map[string]struct {
 		viewer archive.Viewer
 		query  ItemQuery
