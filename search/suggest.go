@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -77,19 +78,22 @@ type typed struct {
 	raw    string // the words as they were typed
 }
 
+// quotes are the quotation marks of the query language.
+const quotes = `"“”„«»‟`
+
 // readTyped finds the words at the end of a text that belong together.
 func readTyped(input string) typed {
-	if at := strings.LastIndexAny(input, `"“”„`); at >= 0 && strings.Count(strings.Map(plainQuote, input), `"`)%2 == 1 {
-		head, rest := input[:at], strings.TrimLeft(input[at:], `"“”„`)
+	if at := strings.LastIndexAny(input, quotes); at >= 0 && strings.Count(strings.Map(plainQuote, input), `"`)%2 == 1 {
+		head, rest := input[:at], strings.TrimLeft(input[at:], quotes)
 		t := typed{head: head, quoted: true}
 		if run := head[strings.LastIndexAny(head, " \t(")+1:]; strings.HasSuffix(run, ":") {
 			t.head, t.field, t.quoted = strings.TrimSuffix(head, run), strings.ToLower(strings.TrimSuffix(run, ":")), false
 		}
 		return t.withWords(rest)
 	}
-	at := strings.LastIndexAny(input, "\"“”„()") + 1
-	for at < len(input) && input[at] != ' ' && at > 0 && strings.ContainsRune("\"“”„", rune(input[at-1])) {
-		at++
+	at := max(0, strings.LastIndexAny(input, quotes+"()"))
+	if sign, size := utf8.DecodeRuneInString(input[at:]); strings.ContainsRune(quotes+"()", sign) {
+		at += size
 	}
 	runs := strings.SplitAfter(input[at:], " ")
 	from := len(runs)
@@ -111,7 +115,7 @@ func readTyped(input string) typed {
 }
 
 func plainQuote(r rune) rune {
-	if strings.ContainsRune("“”„", r) {
+	if strings.ContainsRune(quotes, r) {
 		return '"'
 	}
 	return r
