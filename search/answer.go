@@ -12,6 +12,7 @@ import (
 // Request asks for the meetings that answer a query.
 type Request struct {
 	Query     string         // in the language of docs/search.md; empty finds every meeting
+	Within    int64          // only this meeting is found, as if id: were a part of the query; 0 means any
 	Viewer    archive.Viewer // only meetings that this person sees are found and counted
 	Limit     int            // meetings in the answer; 0 means 10, at most 100
 	After     string         // Answer.Next of the page before; empty for the first page

@@ -228,3 +228,33 @@ func TestFrequentWordsAreFoundAnywhere(t *testing.T) {
 		}
 	}
 }
+
+// TestWithinAMeeting asks for one meeting alone, also with as long a query as there may be, and
+// one that ends in OR.
+func TestWithinAMeeting(t *testing.T) {
+	h := newFixture(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	for _, c := range []struct {
+		query string
+		want  string // of the meetings, asked one by one
+	}{
+		{"marketing", "1 2"}, {"budget OR release", "1 2"}, {"vertrag OR", "3"}, {"", "1 2 3"}, {"marketing sort:date", "1 2"}, {"-marketing", "3"},
+		{strings.Repeat("marketing ", 128), "1 2"}, {"vertrag longer:" + strings.Repeat("0", 4077) + "1m", "3"},
+		{"speaker:/" + strings.Repeat("x", 4087), ""}, // printed, it is longer than a query may be
+	} {
+		var found []string
+		for id := range int64(4) {
+			a, err := h.index.Search(t.Context(), Request{Query: c.query, Viewer: everyone, Within: id, Whole: true})
+			if err != nil {
+				t.Fatalf("%.40q: %v", c.query, err)
+			}
+			if id > 0 && a.Total > 0 {
+				found = append(found, hitIDs(a))
+			}
+		}
+		if got := strings.Join(found, " "); got != c.want {
+			t.Errorf("%.40q finds %q, want %q", c.query, got, c.want)
+		}
+	}
+}

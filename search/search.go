@@ -34,6 +34,9 @@ func (x *Index) Search(ctx context.Context, r Request) (*Answer, error) {
 	if r.Location == nil {
 		r.Location = time.UTC
 	}
+	if r.Within != 0 {
+		q = q.Within(r.Within)
+	}
 	after, err := readCursor(r.After, q.String())
 	if err != nil {
 		return nil, err

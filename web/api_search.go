@@ -88,12 +88,8 @@ func (s *server) apiMoments(w http.ResponseWriter, r *http.Request) error {
 
 // searchWithin searches one meeting.
 func (s *server) searchWithin(ctx context.Context, id int64, text string, moments int) (*search.Answer, error) {
-	q, err := query.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	request := s.searchRequest(ctx, queryWithin(q, id))
-	request.Limit, request.Moments = 1, moments
+	request := s.searchRequest(ctx, text)
+	request.Within, request.Limit, request.Moments = id, 1, moments
 	return s.Index.Search(ctx, request)
 }
 

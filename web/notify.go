@@ -266,13 +266,12 @@ func (n *notifier) nextMatches(ctx context.Context, saved *notes.SavedSearch) (m
 
 // match returns those of the meetings that a saved search finds.
 func (n *notifier) match(ctx context.Context, viewer archive.Viewer, saved notes.SavedSearch, ids []int64) (matches []notice.Match, err error) {
-	q, err := query.Parse(saved.Query)
-	if err != nil || len(ids) == 0 {
+	if _, err := query.Parse(saved.Query); err != nil || len(ids) == 0 {
 		return nil, nil //nolint:nilerr // the query language has changed: nothing is found
 	}
 	for _, id := range ids {
-		request := n.s.searchRequestOf(ctx, viewer, saved.Person, queryWithin(q, id))
-		request.Limit, request.Moments, request.Whole = 1, 1, true
+		request := n.s.searchRequestOf(ctx, viewer, saved.Person, saved.Query)
+		request.Within, request.Limit, request.Moments, request.Whole = id, 1, 1, true
 		answer, err := n.s.Index.Search(ctx, request)
 		if err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/web/access"
 )
@@ -116,6 +117,22 @@ func TestNotifications(t *testing.T) {
 	look(4)
 	if all, err := s.server.Notes.SavedWithNotify(t.Context()); err != nil || len(all) > 0 {
 		t.Errorf("an address that is gone is kept: %v, %v", all, err)
+	}
+}
+
+// TestNotificationsOfTheLongestSearch saves a search of as many parts as a query may have:
+// it is notified of a meeting as any other.
+func TestNotificationsOfTheLongestSearch(t *testing.T) {
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	saved, err := s.server.Notes.Save(t.Context(), 0, "Walrus", strings.TrimSpace(strings.Repeat("walrus ", 128)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.waitForLaterChange(saved.CreatedAt)
+	s.apply(meeting(2, "New walrus", "2026-06-10T09:00:00Z", ""), meeting(3, "Nothing", "2026-06-10T09:00:00Z", ""))
+	found, err := s.server.newNotifier().match(t.Context(), archive.Viewer{All: true}, saved, []int64{2, 3})
+	if err != nil || len(found) != 1 || found[0].RecordingID != 2 {
+		t.Errorf("found %+v, %v", found, err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,14 +23,6 @@ func (s *server) searchRequestOf(ctx context.Context, viewer archive.Viewer, per
 	r := search.Request{Query: text, Viewer: viewer, Location: s.Location}
 	s.addNotes(ctx, person, &r)
 	return r
-}
-
-// queryWithin returns a query for one meeting, where the parts of q find it. It is made of
-// the parts and not of their text: an OR without its right side would take the meeting's number
-// for that.
-func queryWithin(q *query.Query, id int64) string {
-	number := &query.Filter{Field: "id", Value: strconv.FormatInt(id, 10)}
-	return (&query.And{Kids: append(slices.Clone(q.Parts()), number)}).String()
 }
 
 // chip is a part of the query that can be taken out.

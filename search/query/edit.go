@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strconv"
 )
 
 // Parts returns the parts of a query that must all hold, in their order. The caller
@@ -41,6 +42,12 @@ func ValuesOf(part Node) (field string, values []string) {
 		field, values = f.Field, append(values, f.Value)
 	}
 	return field, values
+}
+
+// Within returns the query with the number of a meeting as a further part. It may have more
+// parts and be longer than [Parse] allows.
+func (q *Query) Within(id int64) *Query {
+	return q.withParts(append(slices.Clone(q.Parts()), &Filter{Field: "id", Value: strconv.FormatInt(id, 10)}))
 }
 
 // Values returns the values of a field that the query asks for.
