@@ -16,6 +16,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/archive/roster"
+	"minutebook/internal/guard"
 	"minutebook/search"
 	"minutebook/search/query"
 	"minutebook/web/access"
@@ -125,10 +126,15 @@ func (n *notifier) listQueues(ctx context.Context) (map[recipient][]notes.SavedS
 	return queues, nil
 }
 
-// takeTurn tells an address of the new matches of its searches.
+// takeTurn tells an address of the new matches of its searches. A panic fails the search, or
+// the mail, alone.
 func (n *notifier) takeTurn(ctx context.Context, to recipient, queue []notes.SavedSearch) {
 	if address, ok := strings.CutPrefix(to.address, "mailto:"); ok {
-		sent, err := n.mail(ctx, address, queue)
+		var sent bool
+		err := guard.Run(n.s.Logger, "mail of new matches", func() (err error) {
+			sent, err = n.mail(ctx, address, queue)
+			return err
+		})
 		for _, saved := range queue {
 			n.noteResult(ctx, saved, sent, err)
 		}
@@ -143,7 +149,11 @@ func (n *notifier) takeTurn(ctx context.Context, to recipient, queue []notes.Sav
 		if ctx.Err() != nil {
 			return
 		}
-		progress, err := n.notify(ctx, saved)
+		var progress bool
+		err := guard.Run(n.s.Logger, "notification of new matches", func() (err error) {
+			progress, err = n.notify(ctx, saved)
+			return err
+		})
 		n.noteResult(ctx, saved, progress, err)
 	}
 }

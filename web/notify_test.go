@@ -16,6 +16,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
@@ -133,6 +134,27 @@ func TestNotificationsOfTheLongestSearch(t *testing.T) {
 	found, err := s.server.newNotifier().match(t.Context(), archive.Viewer{All: true}, saved, []int64{2, 3})
 	if err != nil || len(found) != 1 || found[0].RecordingID != 2 {
 		t.Errorf("found %+v, %v", found, err)
+	}
+}
+
+// TestAPanicFailsTheTurnAlone has the notifier panic: its searches are tried again later, and
+// the look goes on.
+func TestAPanicFailsTheTurnAlone(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t)
+	for _, to := range []string{"https://example.org/hook", "mailto:ann@example.org"} {
+		saved, err := s.server.Notes.Save(t.Context(), 0, to, "walrus")
+		if err == nil {
+			_, err = s.server.Notes.SetNotify(t.Context(), 0, saved.ID, to, time.Time{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.server.Mail, s.server.MailOwner, s.server.Roster = &mails{}, []string{"ann@example.org"}, nil
+	n := s.server.newNotifier()
+	if err := n.look(t.Context()); err != nil || len(n.fails) != 2 {
+		t.Errorf("%v, %+v", err, n.fails)
 	}
 }
 
