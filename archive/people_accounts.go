@@ -202,15 +202,24 @@ func (t *applying) recordWatch(account, query string) error {
 	return err
 }
 
-// AccountSince returns the time at which an account's lists were first read. Meetings
-// recorded before are that account's history. It is zero when none was read yet.
-func (a *Archive) AccountSince(ctx context.Context, account string) (time.Time, error) {
-	var first sql.NullInt64
-	err := a.db.R.QueryRowContext(ctx, `SELECT min(first_at) FROM sightings WHERE account = ?`, account).Scan(&first)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read since when %s is read: %w", account, err)
+// NoteListRead notes that a list query of an account was read, whether it showed something
+// or nothing. Meetings recorded before the first read for the account's present holder are
+// history of that list.
+func (a *Archive) NoteListRead(ctx context.Context, account, query string, at time.Time) error {
+	var known bool
+	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM first_reads WHERE account = ?1 AND query = ?2
+		AND holder = `+holderTerm("?1")+` AND at <= ?3)`, account, query, at.UnixMilli()).Scan(&known)
+	if err == nil && !known {
+		err = a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `INSERT INTO first_reads (account, query, holder, at) VALUES (?1, ?2, `+holderTerm("?1")+`, ?3)
+				ON CONFLICT DO UPDATE SET at = min(at, excluded.at)`, account, query, at.UnixMilli())
+			return err
+		})
 	}
-	return sqlite.NullTime(first), nil
+	if err != nil {
+		return fmt.Errorf("note that list %q of %s is read: %w", query, account, err)
+	}
+	return nil
 }
 
 // ListedBy returns the accounts whose lists have shown a meeting to their present

@@ -105,7 +105,7 @@ type drawnWorld struct {
 
 // newWorld empties the archive: it is the same one for all draws.
 func newWorld(t *rapid.T, a *Archive) *drawnWorld {
-	for _, table := range append(meetingTables[:], "watches", "accounts", "account_people", "users", "team_members", "teams", "walks", "directory_lists") {
+	for _, table := range append(meetingTables[:], "watches", "accounts", "account_people", "users", "team_members", "teams", "walks", "first_reads", "directory_lists") {
 		if table == "parts" {
 			if _, err := a.db.W.Exec(`DELETE FROM parts`); err != nil {
 				t.Fatal(err)

@@ -122,21 +122,21 @@ func (a *Archive) RevisionJSON(ctx context.Context, id, revision int64) (api.Par
 	return part, raw, nil
 }
 
-// Showing is a way by which the service showed a revision.
-type Showing struct {
-	Account string
-	Source  Source
-}
-
-// ShownBy returns by which ways the service itself showed a meeting's current
-// part: none for a part that only an imported file holds.
-func (a *Archive) ShownBy(ctx context.Context, id int64, part api.Part) ([]Showing, error) {
-	showings, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, showing *Showing) error {
-		return rows.Scan(&showing.Account, &showing.Source)
-	}, `SELECT o.account, o.source FROM parts p JOIN observations o USING (revision_id)
-		WHERE p.recording_id = ? AND p.part = ? AND o.source <> ?`, id, part, SourceImport)
+// ShownSince returns from which time on a recorded meeting is new, and no history, by the
+// ways that the service itself showed a meeting's current part: from any time on where the
+// meeting was delivered, else from the first read of a list that shows it to the present
+// holder of an account that read the part. ok is false where there is no such way, as for
+// what only an imported file holds.
+func (a *Archive) ShownSince(ctx context.Context, id int64, part api.Part) (since time.Time, ok bool, err error) {
+	var at sql.NullInt64
+	err = a.db.R.QueryRowContext(ctx, `SELECT min(iif(
+			EXISTS (SELECT 1 FROM revisions r JOIN observations d ON d.revision_id = r.id WHERE r.recording_id = ?1 AND d.source = ?3), 0,
+			(SELECT min(f.at) FROM sightings s JOIN first_reads f USING (account, query, holder)
+				WHERE s.recording_id = ?1 AND s.account = o.account AND s.holder = `+holderTerm("o.account")+`)))
+		FROM parts p JOIN observations o USING (revision_id) WHERE p.recording_id = ?1 AND p.part = ?2 AND o.source <> ?4`,
+		id, part, SourceWebhook, SourceImport).Scan(&at)
 	if err != nil {
-		return nil, fmt.Errorf("read sources of %d: %w", id, err)
+		return time.Time{}, false, fmt.Errorf("read since when the lists with %d are read: %w", id, err)
 	}
-	return showings, nil
+	return sqlite.NullTime(at), at.Valid, nil
 }

@@ -33,11 +33,23 @@ func arrive(t *testing.T, a *archive.Archive, src archive.Source, line string) {
 
 func arriveAt(t *testing.T, a *archive.Archive, account string, src archive.Source, at time.Time, line string) {
 	t.Helper()
+	arriveBy(t, a, account, "", src, at, line)
+}
+
+// arriveBy applies a meeting that a list query of an account shows, or another source.
+func arriveBy(t *testing.T, a *archive.Archive, account, query string, src archive.Source, at time.Time, line string) {
+	t.Helper()
 	o, err := archive.FromMeeting(account, src, at, []byte(line))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Walk, err = a.LatestWalk(t.Context(), account, ""); err != nil {
+	o.Query = query
+	if src == archive.SourceList {
+		if err := a.NoteListRead(t.Context(), account, query, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o.Walk, err = a.LatestWalk(t.Context(), account, query); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.Apply(t.Context(), []archive.Observation{o}); err != nil {
@@ -152,6 +164,58 @@ func TestABackfillDoesNotFire(t *testing.T) {
 	s.caughtUp(t)
 	if got := s.queued(); got != "70 73" {
 		t.Errorf("sent %q, want 70 73", got)
+	}
+}
+
+// The history of a list query that an account gets later, and of its next holder, does not
+// fire either.
+func TestTheBackfillOfAnotherListDoesNotFire(t *testing.T) {
+	added := testStart.Add(72 * time.Hour)
+	for name, next := range map[string]struct{ query, credential string }{"query": {"teams:x", "1"}, "holder": {"", "2"}} {
+		t.Run(name, func(t *testing.T) {
+			s, a := newOverlay(t)
+			s.annsHook()
+			configure := func(credential string) {
+				t.Helper()
+				settings := []archive.AccountSetting{{Name: "anns", Email: "ann@acme.example", Credential: credential, Queries: []string{"", next.query}}}
+				if err := a.SetAccounts(t.Context(), settings); err != nil {
+					t.Fatal(err)
+				}
+			}
+			configure("1")
+			arrive(t, a, archive.SourceList, newer(1))
+			s.caughtUp(t)
+			configure(next.credential)
+			arriveBy(t, a, "anns", next.query, archive.SourceList, added, newer(10))
+			arriveBy(t, a, "anns", next.query, archive.SourceList, added.Add(2*time.Hour), newer(73))
+			s.caughtUp(t)
+			if got := s.queued(); got != "1 73" {
+				t.Errorf("sent %q, want 1 73", got)
+			}
+		})
+	}
+}
+
+// The first meeting of an account without history fires, and the first one after all others
+// were forgotten.
+func TestTheFirstMeetingOfAnEmptyListFires(t *testing.T) {
+	s, a := newOverlay(t)
+	s.annsHook()
+	if err := a.NoteListRead(t.Context(), "anns", "", testStart); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		id   int
+		want string
+	}{{10, "10"}, {20, "20"}} {
+		arriveAt(t, a, "anns", archive.SourceList, testStart.Add(time.Duration(c.id+1)*time.Hour), newer(c.id))
+		s.caughtUp(t)
+		if got := s.queued(); got != c.want {
+			t.Errorf("sent %q, want %q", got, c.want)
+		}
+		if _, err := a.Forget(t.Context(), int64(c.id), "asked to"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -13,12 +13,11 @@ import (
 // relay decides which webhooks the changes of an archive fire. One goroutine owns it.
 type relay struct {
 	*Service
-	since map[string]time.Time // of accounts, when their lists were first read
-	seen  *time.Time           // the clock's time at the last step
+	seen *time.Time // the clock's time at the last step
 }
 
 func newRelay(s *Service) relay {
-	return relay{Service: s, since: map[string]time.Time{}, seen: new(time.Time)}
+	return relay{Service: s, seen: new(time.Time)}
 }
 
 // step decides the webhooks of the next changes and moves the position, in one
@@ -121,8 +120,8 @@ func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waiting
 }
 
 // isNew reports whether a meeting is new and not history: it was recorded after
-// the relay last went on from now, and the service has shown its summary in a
-// delivery, or in a read by an account whose lists were read before it began.
+// the relay last went on from now, and after the first read of a list that shows it
+// to an account which was shown its summary; or it was delivered.
 func (r relay) isNew(ctx context.Context, row *archive.Row) (bool, error) {
 	if row.Gone {
 		return false, nil
@@ -131,31 +130,6 @@ func (r relay) isNew(ctx context.Context, row *archive.Row) (bool, error) {
 	if err != nil || !row.Start.After(since) {
 		return false, err
 	}
-	ways, err := r.archive.ShownBy(ctx, row.RecordingID, api.PartSummary)
-	if err != nil {
-		return false, err
-	}
-	for _, way := range ways {
-		if way.Source == archive.SourceWebhook {
-			return true, nil
-		}
-		since, err := r.accountSince(ctx, way.Account)
-		if err != nil || row.Start.After(since) {
-			return err == nil, err
-		}
-	}
-	return false, nil
-}
-
-// accountSince is archive.AccountSince, which changes no more once it is there,
-// unless a clock was ahead.
-func (r relay) accountSince(ctx context.Context, account string) (time.Time, error) {
-	if since, ok := r.since[account]; ok && !since.After(r.now()) { // a later one is of a clock that was ahead
-		return since, nil
-	}
-	since, err := r.archive.AccountSince(ctx, account)
-	if err == nil && !since.IsZero() {
-		r.since[account] = since
-	}
-	return since, err
+	since, ok, err := r.archive.ShownSince(ctx, row.RecordingID, api.PartSummary)
+	return ok && row.Start.After(since), err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
@@ -79,6 +80,38 @@ func TestWaitingForTheBackfillIsNoSuccess(t *testing.T) {
 		st, err := s.Status(t.Context())
 		if err != nil || len(st.Accounts[0].LastSuccess) != 0 || len(st.Failures) == 0 {
 			t.Errorf("%v, failures %v, %v", st.Accounts[0].LastSuccess, st.Failures, err)
+		}
+	})
+}
+
+// The first read of a list that shows nothing is its first read: a meeting that it shows
+// later is new since then.
+func TestAnEmptyListIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(1, rig.Today(), time.Hour))
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		began := time.Now()
+		s, err := syncer.New(syncer.Options{Archive: ar, Logger: zerolog.Nop(),
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar), Teams: []string{"Sales"}}}})
+		if err == nil {
+			err = s.Sync(t.Context(), syncer.Request{}, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		o, err := archive.FromMeeting("ada", archive.SourceList, time.Now(), []byte(`{"recording_id":99,"default_summary":{"markdown_formatted":"new"}}`))
+		o.Query = syncer.Queries(nil, []string{"Sales"})[1]
+		if err == nil {
+			_, err = ar.Apply(t.Context(), []archive.Observation{o})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		since, ok, err := ar.ShownSince(t.Context(), o.RecordingID, api.PartSummary)
+		if err != nil || !ok || since.Before(began.Truncate(time.Millisecond)) || since.Sub(began) > time.Minute {
+			t.Errorf("the list is read since %v (%v), and was since %v: %v", since, ok, began, err)
 		}
 	})
 }

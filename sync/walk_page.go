@@ -43,6 +43,9 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 	if err != nil {
 		return nil, s.classify(ctx, o.account, err)
 	}
+	if err := s.archive.NoteListRead(ctx, o.account.Name, o.list.Name, page.SentAt); err != nil {
+		return nil, err
+	}
 	if !page.Date.IsZero() {
 		s.archive.NoteServiceTime(page.Date)
 		s.clock.Store(&ClockStatus{At: page.AnsweredAt, AheadSeconds: page.AnsweredAt.Sub(page.Date).Seconds()})
