@@ -3,14 +3,17 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"minutebook/api"
 	"minutebook/archive/export"
+	"minutebook/archive/notes"
 	"minutebook/web/access"
 )
 
@@ -152,6 +155,9 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.addOwn(r, m); err != nil {
+		return err
+	}
 	if r.PathValue("file") == "clip.vtt" {
 		from, to := parseSpan(r)
 		if to < 0 {
@@ -168,4 +174,23 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Cache-Control", "no-store")
 	_, _ = w.Write(body.Bytes())
 	return nil
+}
+
+// addOwn adds to a meeting what people have added here, as an export does. To a visitor who does
+// not see everything, a merged person has no name that is of other meetings alone.
+func (s *server) addOwn(r *http.Request, m *export.Meeting) error {
+	groups, err := s.Notes.Groups(r.Context())
+	if err != nil {
+		return err
+	}
+	same, here := groups.Same, map[string]bool{}
+	for _, p := range m.People {
+		here[notes.Fold(p.Name)], here[notes.Fold(p.Email)] = true, true
+	}
+	if !viewerOf(r.Context()).All {
+		same = func(name string) []string {
+			return slices.DeleteFunc(groups.Same(name), func(other string) bool { return !here[notes.Fold(other)] })
+		}
+	}
+	return m.Add(r.Context(), s.Notes, func(_ context.Context, person int64) (string, error) { return s.nameOf(r, person) }, same)
 }

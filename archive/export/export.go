@@ -44,7 +44,8 @@ type Options struct {
 	// names then show only the recording_id.
 	Recipients []age.Recipient
 	// Notes, when set, are exported too: as a file of JSON lines beside JSON and NDJSON,
-	// and, but for the private ones, in the pages of Markdown. Authors names their authors.
+	// and, but for the private ones, in the pages of Markdown; text has the ticks. Authors names
+	// the authors of notes.
 	Notes   *notes.DB
 	Authors notes.Authors
 	// Site renders the pages of the format HTML, which alone needs it.

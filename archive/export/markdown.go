@@ -121,14 +121,7 @@ func mdActionItems(w io.Writer, m *Meeting, moments moments) {
 	}
 	fmt.Fprintf(w, "\n## Action items\n\n")
 	for _, item := range items {
-		mark := ' '
-		at, err := api.ParseOffset(item.RecordingTimestamp)
-		if err != nil {
-			at = -1
-		}
-		if m.Added.isDone(m.Row.RecordingID, at, item.Description, item.Completed) {
-			mark = 'x'
-		}
+		at, mark := m.checkItem(item)
 		fmt.Fprintf(w, "- [%c] %s", mark, mdText(item.Description))
 		if who, ok := item.Assignee.Get(); ok {
 			if p, ok := personOf(who.Name.Or(""), who.Email.Or("")); ok {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive/notes"
 )
 
@@ -21,40 +22,40 @@ type Added struct {
 // Remark is a note and its author.
 type Remark struct {
 	notes.Note
-	Author string // an address; "" for the owner
+	Author string // an address or name; "" for the owner
 }
 
-// readAdded reads the additions that everyone who sees a meeting may read.
-func (x *run) readAdded(ctx context.Context, id int64) (added Added, err error) {
-	if added.Ticks, err = x.Notes.Ticks(ctx, []int64{id}); err != nil {
-		return added, err
+// Add adds what people have added to the meeting for everyone who sees it, and makes one of
+// the persons whom somebody has merged. author names who wrote a note, nil nobody; same returns
+// all names of the person with one of them, as [notes.Groups.Same].
+func (m *Meeting) Add(ctx context.Context, db *notes.DB, author func(context.Context, int64) (string, error), same func(string) []string) (err error) {
+	m.People = mergePeople(m.People, same)
+	id := m.Row.RecordingID
+	if m.Added.Ticks, err = db.Ticks(ctx, []int64{id}); err != nil {
+		return err
 	}
-	all, err := x.Notes.ForMeeting(ctx, notes.Owner, id)
+	all, err := db.ForMeeting(ctx, notes.Owner, id)
 	for _, n := range all {
 		if n.Private {
 			continue
 		}
 		r := Remark{Note: n}
-		if n.Person != notes.Owner && x.Authors.Address != nil {
-			if r.Author, err = x.Authors.Address(ctx, n.Person); err != nil {
-				return added, err
+		if n.Person != notes.Owner && author != nil {
+			if r.Author, err = author(ctx, n.Person); err != nil {
+				return err
 			}
 		}
-		added.Notes = append(added.Notes, r)
+		m.Added.Notes = append(m.Added.Notes, r)
 	}
-	return added, err
+	return err
 }
 
-// mergePeople makes one of the persons whom somebody has merged, with the name and address
-// that stand first.
-func (x *run) mergePeople(ctx context.Context, people []Person) ([]Person, error) {
-	groups, err := x.Notes.Groups(ctx)
-	if err != nil {
-		return nil, err
-	}
+// mergePeople makes one of the persons who have the same names, with the name and address that
+// stand first.
+func mergePeople(people []Person, same func(string) []string) []Person {
 	var merged []Person
 	for _, p := range people {
-		names := groups.Same(cmp.Or(p.Email, p.Name))
+		names := same(cmp.Or(p.Email, p.Name))
 		if len(names) > 1 {
 			p.Name, p.Email = mergedName(names, p)
 			p, _ = personOf(p.Name, p.Email)
@@ -63,7 +64,7 @@ func (x *run) mergePeople(ctx context.Context, people []Person) ([]Person, error
 			merged = append(merged, p)
 		}
 	}
-	return merged, nil
+	return merged
 }
 
 // mergedName returns the first name and the first address of a merged person; the name of
@@ -80,10 +81,18 @@ func mergedName(names []string, p Person) (name, email string) {
 	return cmp.Or(name, p.Name), email
 }
 
-// isDone tells whether an action item was done, here or at the service.
-func (a Added) isDone(id int64, at time.Duration, text string, completed bool) bool {
-	_, ticked := a.Ticks[notes.NewItem(id, at, text)]
-	return completed || ticked
+// checkItem returns when an action item was agreed, -1 where that is not known, and x when it
+// was done, here or at the service.
+func (m *Meeting) checkItem(item api.ActionItem) (at time.Duration, mark rune) {
+	at, err := api.ParseOffset(item.RecordingTimestamp)
+	if err != nil {
+		at = -1
+	}
+	_, done := m.Added.Ticks[notes.NewItem(m.Row.RecordingID, at, item.Description)]
+	if done || item.Completed {
+		return at, 'x'
+	}
+	return at, ' '
 }
 
 // writeNotes writes everything that people have added, private notes too, as JSON lines

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
 	"minutebook/internal/durable"
 )
 
@@ -149,11 +150,11 @@ func (x *run) read(ctx context.Context, row *archive.Row) (*Meeting, func(io.Wri
 		return &Meeting{Row: row}, func(w io.Writer) error { return writeJSON(w, raw) }, err
 	}
 	m, err := Read(ctx, x.archive, archive.Viewer{All: true}, row)
-	if err == nil && x.Notes != nil && x.Format == Markdown {
-		m.Added, err = x.readAdded(ctx, row.RecordingID)
-	}
 	if err == nil && x.Notes != nil {
-		m.People, err = x.mergePeople(ctx, m.People)
+		var groups *notes.Groups
+		if groups, err = x.Notes.Groups(ctx); err == nil {
+			err = m.Add(ctx, x.Notes, x.Authors.Address, groups.Same)
+		}
 	}
 	return m, func(w io.Writer) error { return x.render(w, m) }, err
 }

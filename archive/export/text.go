@@ -35,10 +35,7 @@ func WriteText(w io.Writer, m *Meeting) error {
 	if items, _ := m.Notes.ActionItems.Get(); len(items) > 0 {
 		b.WriteString("\nACTION ITEMS\n\n")
 		for _, item := range items {
-			mark := ' '
-			if item.Completed {
-				mark = 'x'
-			}
+			_, mark := m.checkItem(item)
 			fmt.Fprintf(b, "[%c] %s%s\n", mark, oneLine(item.Description), assigneeSuffix(item))
 		}
 	}
