@@ -20,7 +20,8 @@ func topMonths(bars []Bar, most int) []FacetValue {
 	return out
 }
 
-// maxBars bounds a chart by month; one over a longer time begins later.
+// maxBars bounds a chart by month; one over a longer time begins later, with a month that has
+// meetings.
 const maxBars = 240
 
 // chartedMonths returns the first and the last month of a chart of counts by month. A month
@@ -34,10 +35,11 @@ func (s *snapshot) chartedMonths(counts map[int]int, loc *time.Location) (first,
 		months = months[:ahead]
 	}
 	last = months[len(months)-1]
-	return max(months[0], last-maxBars+1), last
+	begin, _ := slices.BinarySearch(months, last-maxBars+1)
+	return months[begin], last
 }
 
-// histogram counts the meetings found by month, from the first to the last,
+// histogram counts the meetings found that have a date by month, from the first to the last,
 // empty months included.
 func (s *snapshot) histogram(set meetingSet, loc *time.Location) []Bar {
 	counts := map[int]int{}
@@ -45,7 +47,7 @@ func (s *snapshot) histogram(set meetingSet, loc *time.Location) []Bar {
 	for i, docs := range set {
 		cols := s.segments[i].columns
 		for it := docs.Iterator(); it.HasNext(); {
-			counts[months.numberOf(cols.start[it.Next()], loc)]++
+			months.add(counts, cols.start[it.Next()], 1, loc)
 		}
 	}
 	if len(counts) == 0 {
@@ -72,6 +74,14 @@ type monthCache struct {
 type monthBounds struct {
 	from, to int64
 	month    int
+}
+
+// add adds to the count of the month of a meeting's start, which is 0 where the meeting has no
+// date.
+func (c *monthCache) add(counts map[int]int, start int64, n int, loc *time.Location) {
+	if start != 0 {
+		counts[c.numberOf(start, loc)] += n
+	}
 }
 
 // numberOf numbers the month of an instant in a place: year*12 + month-1.

@@ -346,7 +346,7 @@ func (s *snapshot) monthPoints(counts [][]int, set meetingSet, loc *time.Locatio
 	by := map[int]int{}
 	for i, docs := range set {
 		cols := s.segments[i].columns
-		eachDocument(docs, func(doc uint32) { by[months.numberOf(cols.start[doc], loc)] += counts[i][doc] })
+		eachDocument(docs, func(doc uint32) { months.add(by, cols.start[doc], counts[i][doc], loc) })
 	}
 	if len(by) == 0 {
 		return nil

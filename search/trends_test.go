@@ -229,3 +229,31 @@ func TestOneMeetingFarAheadMovesNoChart(t *testing.T) {
 		t.Errorf("the trend of that year is %s, want %s", got, want)
 	}
 }
+
+// A meeting without a date is counted and is in no month, and one of 1904 does not make a
+// chart of years without meetings.
+func TestMeetingsWithoutDateStretchNoChart(t *testing.T) {
+	viewer := archive.ViewerWith("anna@own.example")
+	for name, start := range map[string]string{"undated": "", "old": `"recording_start_time":"1904-01-01T09:00:00Z",`} {
+		h := newFixture(t)
+		h.add(trendMeetings()...)
+		h.add([]byte(`{"recording_id":4,"title":"Budget",` + start + `"recorded_by":{"name":"Anna Lee","email":"anna@own.example"},
+			"transcript":[{"speaker":{"display_name":"Anna Lee"},"text":"A budget.","timestamp":"00:00:01"}]}`))
+		h.catchUp()
+		if got, want := h.trendOf("budget", TrendMonth, viewer), "8 2026-01=6 2026-02=0 2026-03=1"; got != want {
+			t.Errorf("%s: the trend is %s, want %s", name, got, want)
+		}
+		a := h.search(Request{Query: "budget", Viewer: viewer, Histogram: true, Facets: true})
+		if n := len(a.Histogram); n != 3 || a.Total != 3 {
+			t.Errorf("%s: %d meetings in %d bars", name, a.Total, n)
+		}
+		for _, f := range a.Facets {
+			if want := "[{2026-03 1} {2026-01 1}]"; f.Field == "month" && fmt.Sprint(f.Values) != want {
+				t.Errorf("%s: the months are %v, want %s", name, f.Values, want)
+			}
+		}
+		if a := h.search(Request{Query: "id:4", Viewer: viewer, Histogram: true}); a.Total != 1 || (len(a.Histogram) > 0) != (name == "old") {
+			t.Errorf("%s: alone it is %d meetings in the bars %v", name, a.Total, a.Histogram)
+		}
+	}
+}
