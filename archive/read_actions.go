@@ -49,6 +49,7 @@ type ActionRow struct {
 	RecordingID           int64
 	Title                 string    // of the meeting
 	Start                 time.Time // of the meeting, as List orders it
+	Began                 time.Time // of the recording; zero when it is not known
 	Position              int       // among the meeting's action items, from 0
 	Description           string
 	UserGenerated         bool
@@ -79,7 +80,7 @@ func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, 
 }
 
 const selectActions = `SELECT i.recording_id, coalesce(nullif(m.title, ''), m.meeting_title),
-	m.sort_at, i.position, i.description, i.user_generated, i.completed, i.offset_seconds,
+	m.sort_at, m.recording_start_time, i.position, i.description, i.user_generated, i.completed, i.offset_seconds,
 	i.assignee_name, i.assignee_email, i.assignee_team, i.recording_playback_url
 	FROM action_items i JOIN meetings m USING (recording_id) `
 
@@ -87,13 +88,14 @@ const selectActions = `SELECT i.recording_id, coalesce(nullif(m.title, ''), m.me
 func scanAction(rows *sql.Rows) (ActionRow, error) {
 	item := ActionRow{Offset: -1}
 	var start int64
+	var began sql.NullInt64
 	var offset sql.NullFloat64
-	err := rows.Scan(&item.RecordingID, &item.Title, &start, &item.Position, &item.Description, &item.UserGenerated,
+	err := rows.Scan(&item.RecordingID, &item.Title, &start, &began, &item.Position, &item.Description, &item.UserGenerated,
 		&item.Completed, &offset, &item.Assignee, &item.Email, &item.Team, &item.RecordingPlaybackURL)
 	if offset.Valid {
 		item.Offset = time.Duration(offset.Float64 * float64(time.Second))
 	}
-	item.Start = sqlite.Time(start)
+	item.Start, item.Began = sqlite.Time(start), sqlite.NullTime(began)
 	return item, err
 }
 

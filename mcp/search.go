@@ -11,6 +11,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/civil"
 	"minutebook/search"
 )
 
@@ -101,7 +102,7 @@ func (s *Server) head(r *archive.Row) head {
 
 // formatDate writes a time in the reader's zone, "" for one that is not known.
 func (s *Server) formatDate(t time.Time) string {
-	if t.Unix() <= 0 {
+	if !civil.IsKnown(t) {
 		return ""
 	}
 	return t.In(s.Location).Format("2006-01-02 15:04 MST")

@@ -18,7 +18,7 @@ type openItem struct {
 	action
 	RecordingID int64
 	Meeting     string
-	Start       time.Time // in the reader's zone
+	Start       time.Time // in the reader's zone; zero when it is not known
 	Owner       string    // the key of the person, or roster.Nobody
 	Here        bool      // it was ticked off here
 	HereAt      time.Time
@@ -55,7 +55,7 @@ func (s *server) readItems(r *http.Request, view roster.View, list roster.ItemLi
 		if !ok {
 			continue // it has just gone
 		}
-		i := openItem{RecordingID: row.RecordingID, Meeting: row.Title, Start: row.Start.In(s.Location), Owner: list.Owners[key], Back: r.URL.RequestURI(),
+		i := openItem{RecordingID: row.RecordingID, Meeting: row.Title, Start: knownIn(row.Start, s.Location), Owner: list.Owners[key], Back: r.URL.RequestURI(),
 			action: action{Text: row.Description, Done: row.Completed, ByHand: row.UserGenerated, At: row.Offset, Address: meetingAddress(row.RecordingID, row.Offset, -1, "")}}
 		if tick, ok := view.Ticks[itemOf(row)]; ok && !i.Done {
 			i.Here, i.HereAt = true, tick.TickedAt

@@ -17,7 +17,7 @@ type listedJSON struct {
 	RecordingID     int64         `json:"recording_id"`
 	Title           string        `json:"title"`
 	MeetingType     string        `json:"meeting_type,omitempty"`
-	Start           api.Time      `json:"recording_start_time"`
+	Start           string        `json:"recording_start_time"` // "" when the service named none
 	DurationSeconds int64         `json:"duration_seconds"`
 	RecordedBy      *api.Recorder `json:"recorded_by,omitempty"`
 	HasTranscript   bool          `json:"has_transcript"`
@@ -62,7 +62,7 @@ func (s *server) apiMeetings(w http.ResponseWriter, r *http.Request) error {
 func (s *server) listedJSON(row *archive.Row) listedJSON {
 	m := s.newListed(row)
 	return listedJSON{RecordingID: row.RecordingID, Title: meetingTitle(row), MeetingType: row.MeetingType,
-		Start: api.TimeOf(m.Start), DurationSeconds: int64(m.Length / time.Second), RecordedBy: &row.RecordedBy,
+		Start: api.TimeOf(row.Start).String(), DurationSeconds: int64(m.Length / time.Second), RecordedBy: &row.RecordedBy,
 		HasTranscript: row.HasTranscript, HasSummary: row.HasSummary,
 		HasRecording: row.HasVideo || row.HasAudio, Gone: row.Gone}
 }

@@ -121,7 +121,7 @@ func (s *server) apiMe(w http.ResponseWriter, r *http.Request) error {
 type actionJSON struct {
 	RecordingID   int64    `json:"recording_id"`
 	Title         string   `json:"title"`
-	Start         api.Time `json:"recording_start_time"`
+	Start         string   `json:"recording_start_time"`
 	Description   string   `json:"description"`
 	Completed     bool     `json:"completed"` // at the service
 	DoneHere      bool     `json:"done_here"`
@@ -181,7 +181,7 @@ func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func newActionJSON(i archive.ActionRow) actionJSON {
-	a := actionJSON{RecordingID: i.RecordingID, Title: i.Title, Start: api.TimeOf(i.Start),
+	a := actionJSON{RecordingID: i.RecordingID, Title: i.Title, Start: api.TimeOf(i.Began).String(),
 		Description: i.Description, Completed: i.Completed, UserGenerated: i.UserGenerated}
 	a.Assignee.Name, a.Assignee.Email, a.Assignee.Team = i.Assignee, i.Email, i.Team
 	if i.Offset >= 0 {

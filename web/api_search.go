@@ -127,8 +127,8 @@ func (s *server) apiSuggest(w http.ResponseWriter, r *http.Request) error {
 	out := suggestJSON{Suggestions: []suggestionJSON{}, Parts: []partJSON{}}
 	for _, f := range found {
 		v := suggestionJSON{Kind: f.Kind, Text: f.Text, Query: f.Query, Meetings: f.Count, RecordingID: f.RecordingID}
-		if f.Kind == search.SuggestTitle {
-			v.Start = f.Start.In(s.Location).Format("2 Jan 2006")
+		if start := knownIn(f.Start, s.Location); !start.IsZero() {
+			v.Start = start.Format("2 Jan 2006")
 		}
 		out.Suggestions = append(out.Suggestions, v)
 	}

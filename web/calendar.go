@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -118,6 +119,7 @@ func (s *server) month(w http.ResponseWriter, r *http.Request) error {
 		rows = rows[:monthListSize]
 		p.Older = monthAddress(begin) + "?cursor=" + rows[monthListSize-1].Key().String()
 	}
+	rows = slices.DeleteFunc(rows, func(row *archive.Row) bool { return !civil.IsKnown(row.Key().Start) }) // in January 1970
 	p.Days = s.groupByDay(rows)
 	return s.render(w, http.StatusOK, "month", p)
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 
+	"minutebook/internal/civil"
 	"minutebook/search/query"
 )
 
@@ -118,10 +119,13 @@ func formatCount(n int, singular, plural string) string {
 	return formatNumber(n) + " " + plural
 }
 
-// dayName returns the heading of a day in the list: Today, Yesterday or the date.
+// dayName returns the heading of a day in the list: Today, Yesterday, the date, or Undated for
+// the zero time.
 func dayName(t, now time.Time) string {
 	y, m, d := now.Date()
 	switch {
+	case t.IsZero():
+		return "Undated"
 	case sameDay(t, now):
 		return "Today"
 	case sameDay(t, time.Date(y, m, d-1, 0, 0, 0, 0, time.UTC)):
@@ -136,6 +140,14 @@ func sameDay(a, b time.Time) bool {
 	ay, am, ad := a.Date()
 	by, bm, bd := b.Date()
 	return ay == by && am == bm && ad == bd
+}
+
+// knownIn returns a meeting's start in a zone; zero where it is not known.
+func knownIn(start time.Time, zone *time.Location) time.Time {
+	if !civil.IsKnown(start) {
+		return time.Time{}
+	}
+	return start.In(zone)
 }
 
 // term is a value to search for, with the title of its link.

@@ -41,7 +41,7 @@ type day struct {
 // listed is a meeting as a row of a list.
 type listed struct {
 	*archive.Row
-	Start  time.Time // in the reader's zone
+	Start  time.Time // in the reader's zone; zero when it is not known
 	Length time.Duration
 }
 
@@ -169,7 +169,7 @@ func (s *server) groupByDay(rows []*archive.Row) []day {
 func (s *server) newListed(row *archive.Row) listed { return newListed(row, s.Location) }
 
 func newListed(row *archive.Row, zone *time.Location) listed {
-	m := listed{Row: row, Start: row.Key().Start.In(zone)}
+	m := listed{Row: row, Start: knownIn(row.Key().Start, zone)}
 	if row.End.After(row.Start) {
 		m.Length = row.End.Sub(row.Start)
 	}

@@ -16,6 +16,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/archive/roster"
+	"minutebook/internal/civil"
 	"minutebook/internal/guard"
 	"minutebook/search"
 	"minutebook/search/query"
@@ -296,7 +297,7 @@ func (n *notifier) match(ctx context.Context, viewer archive.Viewer, saved notes
 // newMatch returns a hit as the notification shows it.
 func (n *notifier) newMatch(saved notes.SavedSearch, h search.Hit) notice.Match {
 	m := notice.Match{RecordingID: h.Row.RecordingID, Title: meetingTitle(h.Row)}
-	if start := h.Row.Key().Start; start.Unix() > 0 { // else it is not known
+	if start := h.Row.Key().Start; civil.IsKnown(start) {
 		m.Start = api.TimeOf(start)
 	}
 	at, entry := time.Duration(-1), -1

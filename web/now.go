@@ -176,7 +176,7 @@ func (s *server) apiNow(w http.ResponseWriter, r *http.Request) error {
 	type newsJSON struct {
 		RecordingID int64    `json:"recording_id"`
 		Title       string   `json:"title"`
-		Start       api.Time `json:"recording_start_time"`
+		Start       string   `json:"recording_start_time"`
 		New         bool     `json:"new"`
 		Changed     []string `json:"changed"`
 	}
@@ -187,7 +187,7 @@ func (s *server) apiNow(w http.ResponseWriter, r *http.Request) error {
 		News  []newsJSON `json:"meetings"`
 	}{p.Since.UTC().Truncate(time.Second), p.Until, p.Total, []newsJSON{}}
 	for _, n := range p.News {
-		out.News = append(out.News, newsJSON{n.RecordingID, n.Title, api.TimeOf(n.Row.Key().Start), n.IsNew, notNil(n.Changes)})
+		out.News = append(out.News, newsJSON{n.RecordingID, n.Title, api.TimeOf(n.Row.Start).String(), n.IsNew, notNil(n.Changes)})
 	}
 	return answerJSON(w, r, out)
 }

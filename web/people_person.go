@@ -40,7 +40,7 @@ type personPage struct {
 // passage is something that the person said.
 type passage struct {
 	archive.Passage
-	Start   time.Time // in the reader's zone
+	Start   time.Time // in the reader's zone; zero when it is not known
 	Address string
 }
 
@@ -113,7 +113,7 @@ func (s *server) personMoments(r *http.Request, d *roster.Detail, names []string
 	}
 	var moments []passage
 	for _, p := range passages {
-		moments = append(moments, passage{p, p.Start.In(s.Location), meetingAddress(p.RecordingID, p.Offset, p.Position, "")})
+		moments = append(moments, passage{p, knownIn(p.Start, s.Location), meetingAddress(p.RecordingID, p.Offset, p.Position, "")})
 	}
 	return moments, nil
 }

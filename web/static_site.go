@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/archive/export"
+	"minutebook/internal/civil"
 	"minutebook/search/text"
 )
 
@@ -154,7 +155,7 @@ func (s *staticSite) groupByDay(list export.List) iter.Seq[siteDay] {
 	return func(yield func(siteDay) bool) {
 		var day siteDay
 		for e := range list.Meetings {
-			row := siteRow{ListEntry: e, Dated: e.Start.Unix() > 0}
+			row := siteRow{ListEntry: e, Dated: civil.IsKnown(e.Start)}
 			name := "Undated"
 			if row.Dated {
 				row.Start = e.Start.In(s.zone)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"minutebook/archive"
+	"minutebook/internal/civil"
 )
 
 // fileName returns the name of a meeting's file. It is the name of its first export
@@ -41,7 +42,7 @@ func (l *ledger) fileName(format Format, row *archive.Row, sealed bool) (string,
 		return strings.TrimSuffix(name, "."+other) + "." + string(format), nil
 	}
 	day := "undated"
-	if start := row.Key().Start; start.Unix() > 0 {
+	if start := row.Key().Start; civil.IsKnown(start) {
 		day = start.UTC().Format(time.DateOnly)
 	}
 	return fmt.Sprintf("meetings/%s-%s-%d.%s", day, slug(row.Title, "meeting"), row.RecordingID, format), nil

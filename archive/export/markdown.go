@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/civil"
 )
 
 // WriteMarkdown renders a meeting for note tools: front matter, links to its
@@ -51,7 +52,7 @@ func WriteMarkdown(w io.Writer, m *Meeting) error {
 func frontMatter(w io.Writer, m *Meeting) {
 	r := m.Row
 	fmt.Fprintf(w, "---\nrecording_id: %d\ntitle: %s\n", r.RecordingID, quoteJSON(r.Title))
-	if start := r.Key().Start; start.Unix() > 0 {
+	if start := r.Key().Start; civil.IsKnown(start) {
 		fmt.Fprintf(w, "date: %s\n", start.UTC().Format(time.RFC3339))
 	}
 	if d := m.length(); d > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/civil"
 )
 
 // The tables of [Parquet]. Every one has the month of the meeting in the names of its
@@ -118,7 +119,7 @@ func (x *tableRun) writeMonths(ctx context.Context) error {
 // monthOf returns the partition of a meeting, by the time that orders meetings.
 func monthOf(row *archive.Row) string {
 	at := row.Key().Start
-	if at.Unix() <= 0 {
+	if !civil.IsKnown(at) {
 		return noMonth
 	}
 	return at.UTC().Format("2006-01")

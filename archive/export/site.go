@@ -9,6 +9,7 @@ import (
 	"path"
 	"time"
 
+	"minutebook/internal/civil"
 	"minutebook/internal/durable"
 )
 
@@ -147,7 +148,7 @@ func markdownIndex(w io.Writer, all List) error {
 	b.WriteString("# Meetings\n")
 	month := ""
 	for e := range all.Meetings {
-		if m := e.Start.UTC().Format("January 2006"); m != month && e.Start.Unix() > 0 {
+		if m := e.Start.UTC().Format("January 2006"); m != month && civil.IsKnown(e.Start) {
 			month = m
 			fmt.Fprintf(b, "\n## %s\n\n", month)
 		}
@@ -158,7 +159,7 @@ func markdownIndex(w io.Writer, all List) error {
 
 func meetingLine(w io.Writer, e ListEntry, from string) {
 	day := "undated"
-	if e.Start.Unix() > 0 {
+	if civil.IsKnown(e.Start) {
 		day = e.Start.UTC().Format(time.DateOnly)
 	}
 	fmt.Fprintf(w, "- %s %s\n", day, mdLink(titleOr(e.Title), from, e.File))

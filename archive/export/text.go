@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/civil"
 	"minutebook/internal/phrase"
 )
 
@@ -15,7 +16,7 @@ import (
 func WriteText(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s\n", m.heading())
-	if start := m.Row.Key().Start; start.Unix() > 0 {
+	if start := m.Row.Key().Start; civil.IsKnown(start) {
 		fmt.Fprintf(b, "%s", start.UTC().Format("2006-01-02 15:04 MST"))
 		if d := m.length(); d > 0 {
 			fmt.Fprintf(b, ", %s", phrase.Count(int(d.Round(time.Minute).Minutes()), "minute", "minutes"))

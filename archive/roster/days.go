@@ -25,7 +25,7 @@ func (r *Roster) Calendar(ctx context.Context, q View, from, to time.Time) (Cale
 	low, high := from.UnixMilli(), to.UnixMilli()
 	err := r.open(ctx, q, func(v *view) error {
 		for m := range v.visible() {
-			if m.start <= 0 {
+			if m.start == 0 {
 				continue // its time is not known
 			}
 			c.Oldest = time.UnixMilli(m.start).In(loc)

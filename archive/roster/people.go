@@ -20,7 +20,7 @@ type Person struct {
 	Spoke       int           // in so many of them
 	Time        time.Duration // of the meetings
 	Words, Said int64         // the person's, and everybody's in the meetings in which the person spoke
-	Last        time.Time     // start of the newest meeting
+	Last        time.Time     // start of the newest meeting; zero when it is not known
 	Open, Done  int           // action items; Done also those done here
 }
 
@@ -77,7 +77,7 @@ func (c *count) add(m *meeting) {
 			t.seen = c.seen
 			t.Meetings++
 			t.Time += m.duration()
-			if t.Last.IsZero() {
+			if t.Last.IsZero() && m.start != 0 {
 				t.Last = time.UnixMilli(m.start).UTC()
 			}
 		}

@@ -1,5 +1,5 @@
 // Package civil finds where days begin. A clock that is moved at midnight leaves a day without a
-// midnight, or with two of them.
+// midnight, or with two of them. It also tells the times that are known.
 package civil
 
 import "time"
@@ -25,3 +25,7 @@ func isOn(t, date time.Time) bool {
 	y, m, d := t.Date()
 	return y == date.Year() && m == date.Month() && d == date.Day()
 }
+
+// IsKnown reports whether a meeting's start, or another time, is known: the archive orders a
+// meeting without any as one of the first instant of 1970.
+func IsKnown(t time.Time) bool { return !t.IsZero() && t.UnixMilli() != 0 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+
+	"minutebook/internal/civil"
 )
 
 // Missing ends the words of [Error] for a file or a folder that is not there.
@@ -67,7 +69,7 @@ func TurnsText(r rune) bool {
 // list in a message.
 func NameMeeting(title string, start time.Time, layout string) string {
 	name := cmp.Or(Tame(title), "Untitled")
-	if start.Unix() > 0 {
+	if civil.IsKnown(start) {
 		name += ", " + start.Format(layout)
 	}
 	return name
