@@ -40,6 +40,14 @@ type Row struct {
 // Key is the row's place in List's order.
 func (r *Row) Key() Key { return Key{Start: r.sortAt, RecordingID: r.RecordingID} }
 
+// Length returns the length of the recording, 0 where it is not known.
+func (r *Row) Length() time.Duration {
+	if r.Start.IsZero() || r.End.IsZero() {
+		return 0
+	}
+	return max(r.End.Sub(r.Start), 0)
+}
+
 const rowColumns = `m.recording_id, m.title, m.meeting_title, m.meeting_type, m.url, m.share_url, m.meeting_url,
 	m.transcript_language, m.shared_with, m.calendar_invitees_domains_type, m.created_at, m.scheduled_start_time,
 	m.scheduled_end_time, m.recording_start_time, m.recording_end_time, m.recorded_by_name, m.recorded_by_email,

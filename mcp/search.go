@@ -94,9 +94,7 @@ func (s *Server) head(r *archive.Row) head {
 	if h.Title == "" {
 		h.Title = r.MeetingTitle
 	}
-	if r.End.After(r.Start) {
-		h.Minutes = int(r.End.Sub(r.Start).Round(time.Minute) / time.Minute)
-	}
+	h.Minutes = int(r.Length().Round(time.Minute) / time.Minute)
 	return h
 }
 

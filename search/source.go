@@ -59,7 +59,7 @@ func readSource(ctx context.Context, a *archive.Archive, id int64) (*source, err
 func (s *source) start() time.Time { return s.row.Key().Start }
 
 func (s *source) length() time.Duration {
-	if d := s.row.End.Sub(s.row.Start); !s.row.Start.IsZero() && !s.row.End.IsZero() && d > 0 {
+	if d := s.row.Length(); d > 0 {
 		return d
 	}
 	if n := len(s.entries); n > 0 {

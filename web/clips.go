@@ -193,7 +193,7 @@ func (s *server) newMediaStream(w http.ResponseWriter, r *http.Request, id int64
 // cutTranscript leaves of a meeting the lines from from to to, in the time of the clip.
 func cutTranscript(m *export.Meeting, from, to time.Duration) {
 	var lines []archive.Entry
-	length := m.Row.End.Sub(m.Row.Start)
+	length := m.Row.Length()
 	entries := slices.SortedStableFunc(slices.Values(m.Entries), func(a, b archive.Entry) int { return cmp.Compare(a.Offset, b.Offset) })
 	for i, e := range entries {
 		ends := to

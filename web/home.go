@@ -169,9 +169,5 @@ func (s *server) groupByDay(rows []*archive.Row) []day {
 func (s *server) newListed(row *archive.Row) listed { return newListed(row, s.Location) }
 
 func newListed(row *archive.Row, zone *time.Location) listed {
-	m := listed{Row: row, Start: knownIn(row.Key().Start, zone)}
-	if row.End.After(row.Start) {
-		m.Length = row.End.Sub(row.Start)
-	}
-	return m
+	return listed{Row: row, Start: knownIn(row.Key().Start, zone), Length: row.Length()}
 }

@@ -51,3 +51,12 @@ func TestMeetingsWithoutDate(t *testing.T) {
 	s.shows(200, "/api/v1/people/Ben", `"last_seen":null`)
 	s.shows(200, "/api/v1/people/Eve", `"last_seen":"1904-01-01T09:00:00Z"`)
 }
+
+// TestLengthNeedsBothEnds reads a recording of which only the end is known: it has no length.
+func TestLengthNeedsBothEnds(t *testing.T) {
+	s := newSite(t, []byte(`{"recording_id":1,"title":"Odd walrus","recording_end_time":"2026-06-01T10:00:00Z","created_at":"2026-06-01T10:00:00Z"}`))
+	s.shows(200, "/api/v1/meetings", `"duration_seconds":0`)
+	if body := s.shows(200, "/", "Odd walrus"); !strings.Contains(body, `<span class="len"></span>`) {
+		t.Error("the list names a length that nobody knows")
+	}
+}

@@ -42,7 +42,7 @@ func (l *ledger) addMeeting(format Format, m *Meeting) error {
 	defer l.mu.Unlock()
 	start := m.Row.Key().Start.UnixMilli()
 	_, err := l.Exec(`INSERT INTO meetings (format, recording_id, start, title, type, recorded_by, length) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		format, m.Row.RecordingID, start, m.Row.Title, m.Row.MeetingType, m.Row.RecordedBy.Name, int64(m.length()/time.Second))
+		format, m.Row.RecordingID, start, m.Row.Title, m.Row.MeetingType, m.Row.RecordedBy.Name, int64(m.Row.Length()/time.Second))
 	if err := l.afterWrite(err); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func frontMatter(w io.Writer, m *Meeting) {
 	if start := r.Key().Start; civil.IsKnown(start) {
 		fmt.Fprintf(w, "date: %s\n", start.UTC().Format(time.RFC3339))
 	}
-	if d := m.length(); d > 0 {
+	if d := m.Row.Length(); d > 0 {
 		fmt.Fprintf(w, "minutes: %d\n", int(d.Round(time.Minute).Minutes()))
 	}
 	for _, f := range []struct{ key, value string }{{"type", r.MeetingType}, {"language", r.Language}, {"shared_with", r.SharedWith},

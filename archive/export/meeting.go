@@ -3,7 +3,6 @@ package export
 import (
 	"context"
 	"errors"
-	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
@@ -43,14 +42,6 @@ func titleOr(title string) string {
 		return title
 	}
 	return "Untitled"
-}
-
-// length returns the length of the recording, 0 when unknown.
-func (m *Meeting) length() time.Duration {
-	if m.Row.Start.IsZero() || !m.Row.End.After(m.Row.Start) {
-		return 0
-	}
-	return m.Row.End.Sub(m.Row.Start)
 }
 
 // pageSize is the number of rows that are read at a time.

@@ -115,7 +115,7 @@ func isOneLine(s string) bool {
 func WriteVTT(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("WEBVTT\n")
-	for _, c := range makeCues(m.Entries, m.length()) {
+	for _, c := range makeCues(m.Entries, m.Row.Length()) {
 		fmt.Fprintf(b, "\n%s --> %s\n", cueTime(c.from, '.'), cueTime(c.to, '.'))
 		b.WriteString(voiceTag(c.speaker) + vttText(c.text) + "\n")
 	}
@@ -150,7 +150,7 @@ var srtText = strings.NewReplacer("<", "‹", ">", "›", "{", "(", "}", ")")
 // written before the text.
 func WriteSRT(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
-	for i, c := range makeCues(m.Entries, m.length()) {
+	for i, c := range makeCues(m.Entries, m.Row.Length()) {
 		text := srtText.Replace(speakerPrefix(c.speaker) + c.text)
 		fmt.Fprintf(b, "%d\r\n%s --> %s\r\n%s\r\n\r\n", i+1, cueTime(c.from, ','), cueTime(c.to, ','), text)
 	}

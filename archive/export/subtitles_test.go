@@ -83,7 +83,7 @@ func checkSubtitles(t testing.TB, m *Meeting) {
 	if err := WriteSRT(&srt, m); err != nil {
 		t.Fatal(err)
 	}
-	want := makeCues(m.Entries, m.length())
+	want := makeCues(m.Entries, m.Row.Length())
 	gotVTT := readCues(t, vtt.String(), "\n", true, false)
 	gotSRT := readCues(t, srt.String(), "\r\n", false, true)
 	if len(gotVTT) != len(want) || len(gotSRT) != len(want) {
@@ -119,7 +119,7 @@ func TestSubtitlesOfAnyTalk(t *testing.T) {
 			m.Entries = append(m.Entries, e)
 		}
 		checkSubtitles(t, m)
-		if got := len(makeCues(m.Entries, m.length())); got != spoken {
+		if got := len(makeCues(m.Entries, m.Row.Length())); got != spoken {
 			rt.Fatalf("%d cues for %d texts", got, spoken)
 		}
 	})

@@ -18,7 +18,7 @@ func WriteText(w io.Writer, m *Meeting) error {
 	fmt.Fprintf(b, "%s\n", m.heading())
 	if start := m.Row.Key().Start; civil.IsKnown(start) {
 		fmt.Fprintf(b, "%s", start.UTC().Format("2006-01-02 15:04 MST"))
-		if d := m.length(); d > 0 {
+		if d := m.Row.Length(); d > 0 {
 			fmt.Fprintf(b, ", %s", phrase.Count(int(d.Round(time.Minute).Minutes()), "minute", "minutes"))
 		}
 		b.WriteByte('\n')
