@@ -49,7 +49,7 @@ func TestEveryFrozenSchemaIsUpgraded(t *testing.T) {
 }
 
 // TestFirstReadsOfAnEarlierVersion opens an archive of the schema before first_reads: a list
-// is read since it first showed what is still here, or since its last complete walk, and not
+// is read since it first showed a meeting that is still here, or since its last complete walk, and not
 // since before its account's present holder.
 func TestFirstReadsOfAnEarlierVersion(t *testing.T) {
 	dir := t.TempDir()

@@ -126,7 +126,7 @@ func (a *Archive) RevisionJSON(ctx context.Context, id, revision int64) (api.Par
 // ways that the service itself showed a meeting's current part: from any time on where the
 // meeting was delivered, else from the first read of a list that shows it to the present
 // holder of an account that read the part. ok is false where there is no such way, as for
-// what only an imported file holds.
+// a part that only an imported file holds.
 func (a *Archive) ShownSince(ctx context.Context, id int64, part api.Part) (since time.Time, ok bool, err error) {
 	var at sql.NullInt64
 	err = a.db.R.QueryRowContext(ctx, `SELECT min(iif(

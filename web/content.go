@@ -176,7 +176,7 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// addOwn adds to a meeting what people have added here, as an export does. To a visitor who does
+// addOwn adds the notes and ticks of people here to a meeting, as an export does. To a visitor who does
 // not see everything, a merged person has no name that is of other meetings alone.
 func (s *server) addOwn(r *http.Request, m *export.Meeting) error {
 	groups, err := s.Notes.Groups(r.Context())

@@ -25,7 +25,7 @@ type Remark struct {
 	Author string // an address or name; "" for the owner
 }
 
-// Add adds what people have added to the meeting for everyone who sees it, and makes one of
+// Add adds the shared notes and the ticks of people to the meeting, and makes one of
 // the persons whom somebody has merged. author names who wrote a note, nil nobody; same returns
 // all names of the person with one of them, as [notes.Groups.Same].
 func (m *Meeting) Add(ctx context.Context, db *notes.DB, author func(context.Context, int64) (string, error), same func(string) []string) (err error) {
