@@ -55,7 +55,14 @@ const oldBackup = 8 * 24 * time.Hour
 
 // examineUpkeep looks at the last backup, its proof and the checks.
 func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
-	b, p, v := s.Upkeep[UpkeepBackup], s.Upkeep[UpkeepProve], s.Upkeep[UpkeepVerify]
+	upkeep := func(job string) UpkeepState {
+		u := s.Upkeep[job]
+		if s.Running && u.isAbandoned() { // without a daemon nobody knows the schedules
+			u.Error, u.Warnings = "", nil
+		}
+		return u
+	}
+	b, p, v := upkeep(UpkeepBackup), upkeep(UpkeepProve), upkeep(UpkeepVerify)
 	const again, schedule = "see why, and run `minutebook backup` again", "set [backup] schedule and to, or run `minutebook backup DIR`"
 	switch age := now.Sub(b.Succeeded); {
 	case b.Error != "":

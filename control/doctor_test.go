@@ -93,6 +93,7 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 		"first backup":       {upkeep(UpkeepBackup, UpkeepState{Next: now.Add(time.Hour)}), "backup", SeverityNote, "13:00", ""},
 		"old backup":         {upkeep(UpkeepBackup, UpkeepState{Succeeded: now.Add(-9 * 24 * time.Hour)}), "backup", SeverityWarning, "9 days", "a backup was never made, or is old"},
 		"backup with doubts": {upkeep(UpkeepBackup, UpkeepState{Succeeded: now, Warnings: []string{"2 meetings are missing"}}), "backup", SeverityWarning, "2 meetings", "a backup names meetings or recordings"},
+		"proof not wanted":   {upkeep(UpkeepProve, UpkeepState{Error: "hash", Scheduled: true}), "proof of the backup", SeverityNote, "never restored", "a backup was never restored"},
 		"proof failed":       {upkeep(UpkeepProve, UpkeepState{Error: "hash"}), "proof of the backup", SeverityError, "hash", "the proof of the backup failed"},
 		"never proven":       {upkeep(UpkeepProve, UpkeepState{}), "proof of the backup", SeverityNote, "never restored", "a backup was never restored"},
 		"damage":             {upkeep(UpkeepVerify, UpkeepState{Whole: now, Damages: map[int]int{1: 2}}), "check", SeverityError, "2 damages", "damage was found"},

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,8 +77,12 @@ func (h Deps) revokeToken(ctx context.Context, q TokenRequest, _ Emit) (*Done, e
 	if err != nil {
 		return nil, err
 	}
-	if err := db.RevokeToken(ctx, access.ActorCommand, 0, q.ID); err != nil {
+	err = db.RevokeToken(ctx, access.ActorCommand, 0, q.ID)
+	if errors.Is(err, access.ErrNoToken) {
 		return nil, &Error{Kind: KindFailed, Message: fmt.Sprintf("there is no token %d; `minutebook token list` lists them", q.ID)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("revoke token %d: %w", q.ID, err)
 	}
 	return &Done{true}, nil
 }

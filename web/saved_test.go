@@ -181,7 +181,9 @@ func TestAnInvitationEndsFeedsAndWebhooks(t *testing.T) {
 	secret, _, err := s.people.Invite(t.Context(), access.ActorCommand, ann.ID)
 	must(t, err)
 	s.wants(200, "GET", "/invitation?secret="+secret, nil, "feeds and webhooks")
-	s.wants(200, "GET", feed, nil)
+	long := strings.Repeat("x", access.MaxPassword+1)
+	s.wants(422, "POST", "/invitation", url.Values{"secret": {secret}, "password": {long}, "again": {long}})
+	s.wants(200, "GET", feed, nil) // nothing is reset
 	s.wants(303, "POST", "/invitation", url.Values{"secret": {secret}, "password": {"another good one"}, "again": {"another good one"}})
 	s.wants(404, "GET", feed, nil)
 	s.wants(200, "GET", other, nil)

@@ -231,13 +231,13 @@ func (s *server) acceptInvitation(w http.ResponseWriter, r *http.Request) error 
 		p.Notice = "The two passwords differ: type the same one twice."
 		return s.renderInvitation(w, r, http.StatusUnprocessableEntity, p)
 	}
+	if err := access.CheckNewPassword(password); err != nil { // before anything is reset
+		p.Notice = sentence(err)
+		return s.renderInvitation(w, r, http.StatusUnprocessableEntity, p)
+	}
 	person, err := s.reset(r.Context(), p.Person.ID, func() (access.Person, error) {
 		return people.AcceptInvitation(r.Context(), p.Secret, password)
 	})
-	if errors.Is(err, access.ErrPassword) {
-		p.Notice = sentence(access.ErrPassword)
-		return s.renderInvitation(w, r, http.StatusUnprocessableEntity, p)
-	}
 	if err != nil {
 		return s.refuseInvitation(err)
 	}

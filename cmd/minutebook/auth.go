@@ -50,6 +50,7 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 	fmt.Fprintf(m.Stderr, "Open this address in a browser and allow the connection:\n\n")
 	fmt.Fprintln(m.Stdout, started.URL)
 	fmt.Fprintf(m.Stderr, "\nWhere the browser then shows no page of Minutebook, paste the address it was sent to:\n")
+	_, hasDaemon := ops.(*control.Client)
 	line := m.readPasted()
 	look := time.NewTicker(2 * time.Second)
 	defer look.Stop()
@@ -58,6 +59,10 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 		case <-ctx.Done():
 			return ctx.Err()
 		case p := <-line:
+			if errors.Is(p.err, errNothingPasted) && hasDaemon {
+				line = nil // nobody can paste, as without a terminal: the redirect reaches the daemon
+				continue
+			}
 			if p.err != nil {
 				return p.err
 			}
@@ -96,6 +101,9 @@ func (m *Main) readPasted() <-chan pasted {
 	return line
 }
 
+// errNothingPasted says that standard input has ended.
+var errNothingPasted = errors.New("read the address: nothing was pasted")
+
 // readLine reads the address from standard input: an argument would be seen in
 // the process list, and it carries a code.
 func readLine(r io.Reader) (string, error) {
@@ -104,7 +112,7 @@ func readLine(r io.Reader) (string, error) {
 		return "", fmt.Errorf("read the address: %w", err)
 	}
 	if line == "" {
-		return "", errors.New("read the address: nothing was pasted")
+		return "", errNothingPasted
 	}
 	return line, nil
 }

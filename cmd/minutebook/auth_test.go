@@ -78,12 +78,7 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 		}
 	}
 	login := exec.Command("minutebook", "auth", "login", "work", "-c", config)
-	login.Stderr = os.Stderr
-	stdin, err := login.StdinPipe() // nothing is pasted
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stdin.Close()
+	login.Stderr = os.Stderr // and nothing as standard input, as in docker exec
 	stdout, err := login.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,6 +32,9 @@ func (m *Main) historyCmd() *cobra.Command {
 			}
 			if q.To, err = parseMoment("--to", to); err != nil {
 				return err
+			}
+			if from == "" && to != "" {
+				return &usageError{errors.New("history: --to goes with --from")}
 			}
 			return perform(m, cmd, "history", q, nil, func(h control.HistoryResult) error { return printHistory(m.Stdout, h) })
 		},

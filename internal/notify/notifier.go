@@ -52,6 +52,7 @@ type try struct {
 	since    time.Time // of the first failure
 	next     time.Time // the next try
 	text     string    // of the last error
+	refused  []string  // the ids of messages that were refused, the last one at the end
 }
 
 // Update compares the conditions with the reported ones, and sends the differences. Its
@@ -142,17 +143,20 @@ func (n *Notifier) change(ctx context.Context, fn func(maker)) error {
 	return unsaved
 }
 
-// flush sends the messages that wait for a channel. done removes a message.
+// flush sends the messages that wait for a channel, those that it has refused before at
+// last. done removes a message.
 func (n *Notifier) flush(ctx context.Context, c Channel, done func(Message), guard sync.Locker) {
 	guard.Lock()
 	waiting := slices.Clone(n.state.Channels[c.Name()].Pending)
-	due := n.isDue(c.Name())
+	due, refused := n.isDue(c.Name()), slices.Clone(n.tries[c.Name()].refused)
 	guard.Unlock()
 	if !due || len(waiting) == 0 {
 		return
 	}
+	order := func(m Message) int { return slices.Index(refused, m.ID) } // -1 for those that were not
+	slices.SortStableFunc(waiting, func(a, b Message) int { return order(a) - order(b) })
 	var failure error
-	for refused := 0; len(waiting) > 0 && refused < maxRefused; waiting = waiting[1:] {
+	for tried := 0; len(waiting) > 0 && tried < maxRefused; waiting = waiting[1:] {
 		m := waiting[0]
 		if n.Now().Sub(m.At) > maxAge {
 			n.Logger.Warn().Str("channel", c.Name()).Str("key", m.Key).Msg("a message is given up")
@@ -169,11 +173,12 @@ func (n *Notifier) flush(ctx context.Context, c Channel, done func(Message), gua
 		if !errors.Is(err, ErrRefused) {
 			break
 		}
-		refused++
+		tried++
+		refused = append(slices.DeleteFunc(refused, func(id string) bool { return id == m.ID }), m.ID)
 	}
 	guard.Lock()
 	defer guard.Unlock()
-	n.note(ctx, c.Name(), failure)
+	n.note(ctx, c.Name(), failure, refused)
 }
 
 // isDue reports whether a channel may be tried now.
@@ -183,7 +188,7 @@ func (n *Notifier) isDue(name string) bool {
 }
 
 // note records how a try ended, and logs it when it ended otherwise than the one before.
-func (n *Notifier) note(ctx context.Context, name string, err error) {
+func (n *Notifier) note(ctx context.Context, name string, err error, refused []string) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -203,7 +208,7 @@ func (n *Notifier) note(ctx context.Context, name string, err error) {
 	if before.failures == 0 {
 		since = n.Now()
 	}
-	n.tries[name] = try{before.failures + 1, since, n.Now().Add(pause - time.Second), err.Error()}
+	n.tries[name] = try{before.failures + 1, since, n.Now().Add(pause - time.Second), err.Error(), refused}
 }
 
 // ChangeVersion notes the version that runs, and returns the one that ran before, if it was
@@ -230,7 +235,7 @@ func (n *Notifier) Beat(ctx context.Context, success time.Time, address string, 
 		return err
 	}
 	err := callHeartbeat(ctx, address, allowPrivate)
-	n.note(ctx, heartbeat, err)
+	n.note(ctx, heartbeat, err, nil)
 	n.publish()
 	if err != nil {
 		return nil

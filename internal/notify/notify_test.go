@@ -211,6 +211,34 @@ func TestChannelsComeAndGo(t *testing.T) {
 	b.expect(second, "ada", "disk", "over: ada")
 }
 
+// TestManyRefusedMessagesDelayNoOther has a channel that refuses more messages than it may
+// at one try.
+func TestManyRefusedMessagesDelayNoOther(t *testing.T) {
+	c, tries := &recorded{name: "c"}, map[string]int{}
+	c.refuse = func(m Message) error {
+		if m.Key == disk.Key {
+			return nil
+		}
+		tries[m.Key]++
+		return fmt.Errorf("send to c: %w", ErrRefused)
+	}
+	b := newBench(t, c)
+	var all []Condition
+	for i := range 2 * maxRefused {
+		all = append(all, Condition{Key: fmt.Sprint("account/", i), Title: "account"})
+	}
+	b.update(all...)
+	for range 60 {
+		b.update(append(all, disk)...)
+	}
+	b.expect(c, "disk")
+	for _, a := range all {
+		if tries[a.Key] < 2 {
+			t.Errorf("%s was tried %d times", a.Key, tries[a.Key])
+		}
+	}
+}
+
 // TestARefusedMessageDelaysNoOther has a channel that refuses one message for ever, and is
 // given up after a week.
 func TestARefusedMessageDelaysNoOther(t *testing.T) {

@@ -28,10 +28,18 @@ func passwordCost() *argon2id.Params {
 	return &argon2id.Params{Memory: 46 << 10, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 }
 
+// CheckNewPassword fails with [ErrPassword] for one that is too short or too long.
+func CheckNewPassword(password string) error {
+	if len(password) < MinPassword || len(password) > MaxPassword {
+		return ErrPassword
+	}
+	return nil
+}
+
 // hashPassword returns a password in the form in which it is kept.
 func (d *DB) hashPassword(ctx context.Context, password string) (hash string, err error) {
-	if len(password) < MinPassword || len(password) > MaxPassword {
-		return "", ErrPassword
+	if err := CheckNewPassword(password); err != nil {
+		return "", err
 	}
 	err = d.compute(ctx, func() error {
 		hash, err = argon2id.CreateHash(password, passwordCost())
