@@ -75,6 +75,20 @@ func mainDomain(users []api.User) string {
 // PutUser adds a user to this program's own list of the organisation's users, or
 // replaces the one with the same address.
 func (s *Service) PutUser(ctx context.Context, u api.User) error {
+	return s.changeDirectory(ctx, func() error { return s.putUser(ctx, u) })
+}
+
+// changeDirectory runs a change that reads a list of the directory and writes it. Of two at
+// a time the one would undo the other.
+func (s *Service) changeDirectory(ctx context.Context, change func() error) error {
+	if err := s.directory.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for another change of users: %w", err)
+	}
+	defer s.directory.Release(1)
+	return change()
+}
+
+func (s *Service) putUser(ctx context.Context, u api.User) error {
 	users, err := s.archive.UsersOf(ctx, archive.LocalAccount)
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func (s *Service) LoadDirectory(ctx context.Context, r io.Reader, name string) e
 		err = f.check()
 	}
 	if err == nil {
-		err = s.putDirectory(ctx, &f)
+		err = s.changeDirectory(ctx, func() error { return s.putDirectory(ctx, &f) })
 	}
 	if err != nil {
 		return fmt.Errorf("load directory %s: %w", name, err)

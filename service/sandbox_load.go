@@ -130,7 +130,7 @@ func (l *loading) finish(ctx context.Context) error {
 		return err
 	}
 	if exact == nil {
-		if err := s.putDerived(ctx, l.derive); err != nil {
+		if err := s.changeDirectory(ctx, func() error { return s.putDerived(ctx, l.derive) }); err != nil {
 			return err
 		}
 	}

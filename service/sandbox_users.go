@@ -40,13 +40,16 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (api.User, error) {
 	if n.Admin && u.Status != api.StatusInvited {
 		u.Permissions = api.Some(adminPermissions())
 	}
-	if err := s.PutUser(ctx, u); err != nil {
+	err := s.changeDirectory(ctx, func() error {
+		if err := s.putUser(ctx, u); err != nil || n.Team == "" {
+			return err
+		}
+		return s.addMember(ctx, n.Team, u)
+	})
+	if err != nil {
 		return api.User{}, fmt.Errorf("create user: %w", err)
 	}
-	if n.Team == "" {
-		return u, nil
-	}
-	return u, s.addMember(ctx, n.Team, u)
+	return u, nil
 }
 
 func adminPermissions() api.Permissions {
@@ -77,6 +80,10 @@ func (s *Service) SetUserStatus(ctx context.Context, email, status string) error
 	if status != api.StatusActive && status != api.StatusDeactivated && status != api.StatusInvited {
 		return fmt.Errorf("change user: status %q is not active, deactivated or invited", status)
 	}
+	return s.changeDirectory(ctx, func() error { return s.setUserStatus(ctx, email, status) })
+}
+
+func (s *Service) setUserStatus(ctx context.Context, email, status string) error {
 	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
@@ -91,7 +98,7 @@ func (s *Service) SetUserStatus(ctx context.Context, email, status string) error
 	} else if u.Permissions.Absent() {
 		u.Permissions = mirror.BasicUser(u.Email, "", u.CreatedAt).Permissions
 	}
-	return s.PutUser(ctx, u)
+	return s.putUser(ctx, u)
 }
 
 // Users lists everybody in the directory, in the order of GET /users.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 
 	"minutebook/archive"
 	"minutebook/internal/outbound"
@@ -104,6 +105,9 @@ type Service struct {
 	wake     chan struct{} // rings when the queue has something new
 	failures failures
 	load     sync.Mutex // one Load, Finish or LoadDirectory at a time
+	// directory is a semaphore of 1, held over the reading and writing of the sandbox's
+	// users, teams and members; within load.
+	directory *semaphore.Weighted
 }
 
 // maxConcurrent bounds the requests that are answered at one time.
@@ -117,7 +121,8 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 	}
 	s := &Service{opts: opts, log: opts.Logger.With().Str("room", "service").Logger(), archive: opts.Archive,
 		slots: make(chan struct{}, maxConcurrent), timeouts: defaultTimeouts(), wake: make(chan struct{}, 1), limits: limit.New(), streams: streams{by: map[string]int{}},
-		pages: sync.Pool{New: func() any { return new([]byte) }}}
+		directory: semaphore.NewWeighted(1),
+		pages:     sync.Pool{New: func() any { return new([]byte) }}}
 	s.setDefaults()
 	var err error
 	if s.faults, err = fault.Parse(opts.Faults); err != nil {
