@@ -334,26 +334,28 @@ func (im *run) takeChanged(ctx context.Context, f foreign, before int64, mark fu
 }
 
 // isSameTalk reports whether the new content goes on after that of a meeting that was
-// imported before, or has at least half of its utterances in common with it.
+// imported before, or at least half of the different sentences of each are in the other: a
+// talk that has begun has its few in many others.
 func (im *run) isSameTalk(ctx context.Context, id int64, m foreignMeeting) (bool, error) {
 	entries, err := im.archive.Entries(ctx, id, 0, -1)
 	if err != nil {
 		return false, err
 	}
-	said := map[string]bool{}
+	had, said := map[string]bool{}, map[string]bool{}
 	var before, now strings.Builder
+	for _, e := range entries {
+		had[e.Text] = true
+		before.WriteString(e.Text + " ")
+	}
+	common := 0
 	for _, e := range m.Transcript.Or(nil) {
+		if had[e.Text] && !said[e.Text] {
+			common++
+		}
 		said[e.Text] = true
 		now.WriteString(e.Text + " ")
 	}
-	common := 0
-	for _, e := range entries {
-		if said[e.Text] {
-			common++
-		}
-		before.WriteString(e.Text + " ")
-	}
 	// The last utterance of a file that is written goes on, in the middle of a word even.
 	goesOn := len(entries) > 0 && strings.HasPrefix(now.String(), strings.TrimSpace(before.String()))
-	return goesOn || common > 0 && 2*common >= min(len(entries), len(said)), nil
+	return goesOn || common > 0 && 2*common >= max(len(had), len(said)), nil
 }

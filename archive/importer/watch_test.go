@@ -296,3 +296,38 @@ func TestATalkThatGoesOnIsTheSameMeeting(t *testing.T) {
 		text = strings.TrimSuffix(text, "\n") + "mer\n\n00:02.000 --> 00:03.000\ngoes on and on\n"
 	}
 }
+
+// TestAnotherTalkInTheSameFileIsAnotherMeeting writes talks into a file that have a sentence
+// in common with the one that was taken from it, which stays as it was.
+func TestAnotherTalkInTheSameFileIsAnotherMeeting(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after []string
+		want          int // meetings
+	}{
+		"said again and again": {[]string{"The budget.", "Yeah.", "Yeah.", "Yeah.", "Bye then."}, []string{"Holidays.", "Yeah.", "The sea.", "Ships."}, 2},
+		"and in the new one":   {[]string{"The budget.", "Yeah.", "Costs.", "Bye then."}, []string{"Holidays.", "Yeah.", "Yeah.", "Yeah.", "Yeah.", "The sea.", "Ships."}, 2},
+		"one that has begun":   {[]string{"The budget.", "Yeah.", "Costs.", "Bye then."}, []string{"Yeah."}, 2},
+		"after a short one":    {[]string{"Yeah."}, []string{"Holidays.", "Yeah.", "The sea.", "Ships."}, 2},
+		"half of it":           {[]string{"The budget.", "Yeah.", "Costs.", "Bye then."}, []string{"The budget.", "Yes.", "Costs.", "Bye now."}, 1},
+		"corrected and longer": {[]string{"The budgie.", "Yeah.", "Costs.", "Bye then."}, []string{"The budget.", "Yeah.", "Costs.", "Bye then.", "See you."}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, dir := ticking(t), t.TempDir()
+			w := NewWatcher(a, Options{}, dir)
+			for _, said := range [][]string{c.before, c.after} {
+				text := "WEBVTT\n"
+				for i, s := range said {
+					text += fmt.Sprintf("\n00:%02d.000 --> 00:%02d.000\nSPEAKER_%02d: %s\n", 5*i+1, 5*i+3, i%2, s)
+				}
+				writeFiles(t, dir, map[string]string{"a.vtt": text})
+				look(t, w)
+				if r := look(t, w); r.Read != 1 {
+					t.Fatalf("not taken: %+v", r)
+				}
+			}
+			if rows := allRows(t, a); len(rows) != c.want {
+				t.Errorf("%d meetings, want %d", len(rows), c.want)
+			}
+		})
+	}
+}
