@@ -13,10 +13,9 @@ import (
 // organisationDeriver derives an organisation from loaded meetings: users are recorders, and invitees of the recorders' domains; a user's teams are
 // all that their recorded_by.team has named; whoever the meetings call external is none.
 type organisationDeriver struct {
-	people   map[string]*derivedPerson
-	votes    map[string]int // domain: internal showings minus external ones
-	types    map[string]time.Time
-	meetings []loadedMeeting
+	people map[string]*derivedPerson
+	votes  map[string]int // domain: internal showings minus external ones
+	types  map[string]time.Time
 }
 
 // derivedPerson is a person as the loaded meetings show them.
@@ -38,12 +37,22 @@ func newOrganisationDeriver() *organisationDeriver {
 	return &organisationDeriver{people: map[string]*derivedPerson{}, votes: map[string]int{}, types: map[string]time.Time{}}
 }
 
-func (d *organisationDeriver) add(id int64, m *api.Meeting) {
+// loadedOf returns what a meeting's shares are derived from.
+func loadedOf(id int64, m *api.Meeting) loadedMeeting {
+	loaded := loadedMeeting{id: id, sharedWith: m.SharedWith, team: m.RecordedBy.Team.Or("")}
+	for _, i := range m.CalendarInvitees {
+		if email := api.FoldEmail(i.Email.Or("")); email != "" {
+			loaded.invitees = append(loaded.invitees, email)
+		}
+	}
+	return loaded
+}
+
+func (d *organisationDeriver) add(m *api.Meeting) {
 	at := m.CreatedAt.Time
 	recorder := api.FoldEmail(m.RecordedBy.Email)
 	team := m.RecordedBy.Team.Or("")
 	own := false
-	loaded := loadedMeeting{id: id, sharedWith: m.SharedWith, team: team}
 	for _, i := range m.CalendarInvitees {
 		email := api.FoldEmail(i.Email.Or(""))
 		if email == "" {
@@ -56,7 +65,6 @@ func (d *organisationDeriver) add(id int64, m *api.Meeting) {
 		}
 		d.votes[domainOf(email)] += vote
 		d.person(email, i.Name.Or(""), "", at)
-		loaded.invitees = append(loaded.invitees, email)
 	}
 	if recorder != "" {
 		d.person(recorder, m.RecordedBy.Name, team, at)
@@ -69,7 +77,6 @@ func (d *organisationDeriver) add(id int64, m *api.Meeting) {
 			d.types[name] = at
 		}
 	}
-	d.meetings = append(d.meetings, loaded)
 }
 
 func (d *organisationDeriver) person(email, name, team string, at time.Time) {

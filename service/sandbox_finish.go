@@ -54,9 +54,7 @@ func (s *Service) finalise(ctx context.Context, id int64, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	d := newOrganisationDeriver()
-	d.add(id, &m)
-	if err := s.shareLoaded(ctx, exact == nil, d.meetings...); err != nil {
+	if err := s.shareLoaded(ctx, exact == nil, loadedOf(id, &m)); err != nil {
 		return err
 	}
 	return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {

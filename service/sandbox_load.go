@@ -31,19 +31,17 @@ const maxLine = 64 << 20
 // Load reads meetings, one JSON object a line, plain or gzip, into the sandbox,
 // and derives the directory from them. The newest Options.Hold of all that is
 // loaded are kept back. Loading again changes nothing. It fails, naming the
-// line, when a line is no meeting; the lines before it are loaded.
+// line, when a line is no meeting; the lines before it are loaded. Whatever ends it, no
+// meeting of an earlier file that was held back is lost.
 func (s *Service) Load(ctx context.Context, r io.Reader, name string) (LoadResult, error) {
 	s.load.Lock()
 	defer s.load.Unlock()
 	l := &loading{s: s, derive: newOrganisationDeriver()}
 	err := l.read(ctx, r)
-	if err == nil {
-		err = l.flush(ctx)
+	if err == nil || ctx.Err() == nil {
+		err = errors.Join(err, l.finish(ctx))
 	}
 	if err != nil {
-		return l.result, fmt.Errorf("load %s: %w", name, err)
-	}
-	if err := l.finish(ctx); err != nil {
 		return l.result, fmt.Errorf("load %s: %w", name, err)
 	}
 	return l.result, nil
@@ -51,10 +49,12 @@ func (s *Service) Load(ctx context.Context, r io.Reader, name string) (LoadResul
 
 // loading is one Load.
 type loading struct {
-	s      *Service
-	derive *organisationDeriver
-	batch  []archive.Observation
-	result LoadResult
+	s        *Service
+	derive   *organisationDeriver
+	batch    []archive.Observation
+	released []int64         // meetings of the batch that were held back
+	entered  []loadedMeeting // of this and earlier batches
+	result   LoadResult
 }
 
 func (l *loading) read(ctx context.Context, r io.Reader) error {
@@ -81,25 +81,70 @@ func (l *loading) read(ctx context.Context, r io.Reader) error {
 	return lines.Err()
 }
 
-// take holds a meeting back or puts it into the next batch.
+// take puts a meeting into the batch, or holds it back, and puts those into the batch of
+// which too many are held back then. A meeting that is in the archive stays there.
 func (l *loading) take(ctx context.Context, raw []byte) error {
-	var m api.Meeting
-	id, parts, err := api.SplitMeeting(raw)
+	o, m, err := l.parse(raw)
 	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(parts[api.PartMeeting], &m); err != nil {
 		return err
 	}
 	l.result.Meetings++
-	l.derive.add(id, &m)
-	if raw, err = l.s.holdBack(ctx, id, &m, raw); err != nil || raw == nil {
-		return err
+	l.derive.add(&m)
+	known := l.s.opts.Hold == 0
+	if !known {
+		_, err := l.s.archive.Row(ctx, o.RecordingID)
+		if known = err == nil; !known && !errors.Is(err, archive.ErrNotFound) {
+			return err
+		}
 	}
-	o, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, l.s.now(), raw)
+	if known {
+		return l.put(ctx, o, &m)
+	}
+	_, err = l.s.store.db.W.ExecContext(ctx, `INSERT INTO held (recording_id, start, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+		o.RecordingID, m.RecordingStartTime.Time.UnixMilli(), raw)
 	if err != nil {
-		return err
+		return fmt.Errorf("keep back %d: %w", o.RecordingID, err)
 	}
+	return l.release(ctx)
+}
+
+func (l *loading) parse(raw []byte) (o archive.Observation, m api.Meeting, err error) {
+	if o, err = archive.FromMeeting(archive.LocalAccount, archive.SourceImport, l.s.now(), raw); err == nil {
+		err = json.Unmarshal(o.Parts[api.PartMeeting], &m)
+	}
+	return o, m, err
+}
+
+// release puts the oldest meetings that are held back into the batch until Options.Hold are
+// left. They are held until the batch is in the archive.
+func (l *loading) release(ctx context.Context) error {
+	for {
+		var raw []byte
+		released, err := json.Marshal(append([]int64{}, l.released...))
+		if err != nil {
+			return err
+		}
+		err = l.s.store.db.R.QueryRowContext(ctx, `SELECT body FROM held WHERE (SELECT count(*) FROM held) - json_array_length(?1) > ?2
+			AND recording_id NOT IN (SELECT value FROM json_each(?1)) ORDER BY start, recording_id LIMIT 1`, string(released), l.s.opts.Hold).Scan(&raw)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read what is kept back: %w", err)
+		}
+		o, m, err := l.parse(raw)
+		if err != nil {
+			return err
+		}
+		l.released = append(l.released, o.RecordingID)
+		if err := l.put(ctx, o, &m); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *loading) put(ctx context.Context, o archive.Observation, m *api.Meeting) error {
+	l.entered = append(l.entered, loadedOf(o.RecordingID, m))
 	if l.batch = append(l.batch, o); len(l.batch) >= loadBatch {
 		return l.flush(ctx)
 	}
@@ -116,12 +161,24 @@ func (l *loading) flush(ctx context.Context) error {
 	}
 	l.result.New += applied.New
 	l.batch = l.batch[:0]
-	return nil
+	return l.s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		for _, id := range l.released {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM held WHERE recording_id = ?`, id); err != nil {
+				return fmt.Errorf("keep back %d no more: %w", id, err)
+			}
+		}
+		l.released = nil
+		return nil
+	})
 }
 
-// finish derives the directory and the shares of the loaded meetings.
+// finish applies the last batch, and derives the directory and the shares of the loaded
+// meetings.
 func (l *loading) finish(ctx context.Context) error {
 	s := l.s
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
 	if err := s.store.db.R.QueryRowContext(ctx, `SELECT count(*) FROM held`).Scan(&l.result.Held); err != nil {
 		return err
 	}
@@ -137,43 +194,5 @@ func (l *loading) finish(ctx context.Context) error {
 	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
-	return s.shareLoaded(ctx, exact == nil, l.derive.meetings...)
-}
-
-// holdBack decides which meeting enters the archive now: this one, another that was
-// held back before, or none (nil). A meeting that is in the archive stays there.
-func (s *Service) holdBack(ctx context.Context, id int64, m *api.Meeting, raw []byte) ([]byte, error) {
-	if s.opts.Hold == 0 {
-		return raw, nil
-	}
-	if _, err := s.archive.Row(ctx, id); err == nil {
-		return raw, nil
-	} else if !errors.Is(err, archive.ErrNotFound) {
-		return nil, err
-	}
-	released := raw
-	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		var count int
-		var loaded bool
-		err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(recording_id = ?), 0) FROM held`, id).Scan(&count, &loaded)
-		if err != nil {
-			return err
-		}
-		if loaded {
-			released = nil
-			return nil
-		}
-		start := m.RecordingStartTime.Time.UnixMilli()
-		released = nil
-		_, err = tx.ExecContext(ctx, `INSERT INTO held (recording_id, start, body) VALUES (?, ?, ?)`, id, start, raw)
-		if err != nil || count < s.opts.Hold {
-			return err
-		}
-		return tx.QueryRowContext(ctx, `DELETE FROM held WHERE recording_id =
-			(SELECT recording_id FROM held ORDER BY start, recording_id LIMIT 1) RETURNING body`).Scan(&released)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("keep back %d: %w", id, err)
-	}
-	return released, nil
+	return s.shareLoaded(ctx, exact == nil, l.entered...)
 }

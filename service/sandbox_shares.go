@@ -75,7 +75,7 @@ func (s *Service) shareLoaded(ctx context.Context, derivedPerson bool, meetings 
 	var shares []archive.Share
 	for _, m := range meetings {
 		if !s.mirror.Has(m.id) {
-			continue // held back
+			continue // forgotten
 		}
 		for _, email := range emails {
 			shares = append(shares, archive.Share{RecordingID: m.id, Principal: archive.UserPrincipal(email), Level: archive.ShareStandard})
