@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -130,20 +131,21 @@ func (a *Archive) keepOwnCRM(ctx context.Context, v Viewer, id int64, parts map[
 	return nil
 }
 
-// Appearing returns those of some names and addresses by which somebody recorded a
-// meeting, was invited to one, spoke in one or has an action item, whoever sees it.
-func (a *Archive) Appearing(ctx context.Context, names []string) (map[string]bool, error) {
-	list, err := json.Marshal(names)
+// EachName calls add for every name and address by which somebody recorded a meeting, was
+// invited to one, spoke in one or has an action item, whoever sees it, as they are written.
+func (a *Archive) EachName(ctx context.Context, add func(name string)) error {
+	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		if err == nil {
+			add(name)
+		}
+		return err
+	}, `SELECT recorded_by_name FROM meetings UNION SELECT recorded_by_email FROM meetings
+		UNION SELECT name FROM invitees UNION SELECT email FROM invitees UNION SELECT name FROM speakers UNION SELECT email FROM speakers
+		UNION SELECT assignee_name FROM action_items UNION SELECT assignee_email FROM action_items`)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("look for names: %w", err)
 	}
-	appearing, err := sqlite.Map[string, bool](ctx, a.db.R, `WITH wanted AS (SELECT value AS name, lower(value) AS folded FROM json_each(?)),
-		appears (name) AS (SELECT recorded_by_name FROM meetings UNION SELECT recorded_by_email FROM meetings
-			UNION SELECT name FROM invitees UNION SELECT email FROM invitees UNION SELECT name FROM speakers UNION SELECT email FROM speakers
-			UNION SELECT assignee_name FROM action_items UNION SELECT assignee_email FROM action_items)
-		SELECT name, true FROM wanted WHERE folded IN (SELECT lower(trim(name, char(9, 10, 11, 12, 13, 32, 133, 160))) FROM appears)`, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("look for names: %w", err)
-	}
-	return appearing, nil
+	return nil
 }

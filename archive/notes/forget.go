@@ -29,12 +29,12 @@ func (d *DB) forgetNames(ctx context.Context, tx *sql.Tx) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	appear, err := d.archive.Appearing(ctx, names)
-	if err != nil {
+	appear := map[string]bool{}
+	if err := d.archive.EachName(ctx, func(name string) { appear[Fold(name)] = true }); err != nil {
 		return err
 	}
 	for _, name := range names {
-		if appear[name] {
+		if appear[Fold(name)] {
 			continue
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM judged_names WHERE name = ?`, name); err != nil {

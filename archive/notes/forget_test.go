@@ -1,6 +1,8 @@
 package notes
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -58,6 +60,28 @@ func TestForgetLeavesNoByte(t *testing.T) {
 	damages, err := d.Check(t.Context(), false)
 	if err != nil || len(damages) != 0 {
 		t.Errorf("check: %v, %v", damages, err)
+	}
+}
+
+// TestForgetKeepsTheNamesOfOthers forgets a meeting: a judgement stays whose names another
+// meeting has, however it spells them.
+func TestForgetKeepsTheNamesOfOthers(t *testing.T) {
+	for spelled, name := range map[string]string{"Ada\u3000": "Ada", "\u2003Ada": "Ada", "Ada\nLovelace": "Ada\r\nLovelace", "\u00c4DA": "\u00e4da", "Ada\x00": "Ada\ufffd"} {
+		t.Run(fmt.Sprintf("%q", spelled), func(t *testing.T) {
+			a := archivetest.New(t)
+			text, err := json.Marshal(spelled)
+			check(t, err)
+			other := bytes.Replace(archivetest.Meeting(2, "two", "said"), []byte(`{"display_name": "Ann", "matched_calendar_invitee_email": "ann@example.com"}`), []byte(`{"display_name": `+string(text)+`}`), 1)
+			archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "one", "said"), other)
+			d := openNotes(t, a)
+			_, err = d.Merge(t.Context(), ann, name, "ann@example.com")
+			check(t, err)
+			_, err = a.Forget(t.Context(), 1, "test")
+			check(t, err)
+			if all, err := d.Judgements(t.Context()); err != nil || len(all) != 1 {
+				t.Errorf("judgements %v, %v", all, err)
+			}
+		})
 	}
 }
 
