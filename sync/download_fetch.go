@@ -82,7 +82,7 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 		}
 		if t.waitedFor && idle >= maxIdleAttempts {
 			return fmt.Errorf("%w: %w", errLater, err)
-		} else if idle >= patientAttempts && !l.hasWholeFile(t) { // a whole file waits for its store
+		} else if idle >= patientAttempts && !media.IsUnavailable(err) { // a whole file waits for its store
 			return err
 		}
 		l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", t.row.Fetched).Err(err).Msg("fetch interrupted; it is resumed")
@@ -90,10 +90,10 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 	}
 }
 
-// isFinal reports whether another attempt would fail like this one.
+// isFinal reports whether another attempt would fail like this one. With an error of this
+// machine the recording rests, and status says why; only a store that is away is waited for.
 func isFinal(err error) bool {
-	var room *lowDiskError
-	return errors.As(err, &room) || errors.Is(err, archive.ErrForgotten) || errors.Is(err, errAddress) || errors.Is(err, errSuspended)
+	return isLocal(err) && !media.IsUnavailable(err) || errors.Is(err, archive.ErrForgotten) || errors.Is(err, errAddress) || errors.Is(err, errSuspended)
 }
 
 // finishIfStored attaches a recording that was stored just before a crash, closes the row

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -27,7 +28,8 @@ func retryDelay(failures int) time.Duration {
 func isLocal(err error) bool {
 	var room *lowDiskError
 	var file *fs.PathError
-	return errors.As(err, &room) || errors.As(err, &file) || sqlite.IsPassing(err)
+	var rename *os.LinkError
+	return errors.As(err, &room) || errors.As(err, &file) || errors.As(err, &rename) || sqlite.IsPassing(err)
 }
 
 // requeueFailed puts a recording back into the queue after an error and records

@@ -63,8 +63,14 @@ func newMediaHost(t *testing.T, size int) *mediaHost {
 // its recording that has a link.
 func testLoader(t *testing.T, h *mediaHost, private bool) (*Syncer, *downloadTask) {
 	t.Helper()
+	return testLoaderTo(t, h, private, "")
+}
+
+// testLoaderTo is testLoader with recordings in another place.
+func testLoaderTo(t *testing.T, h *mediaHost, private bool, place string) (*Syncer, *downloadTask) {
+	t.Helper()
 	ctx := t.Context()
-	ar, err := archive.Open(ctx, archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop()})
+	ar, err := archive.Open(ctx, archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: place})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,52 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/archive/media"
+)
+
+// refusingStore takes no file, and is not away.
+type refusingStore struct{ media.Store }
+
+// Import fails.
+func (refusingStore) Import(context.Context, string) (media.Blob, error) {
+	return media.Blob{}, errors.New("not this file")
+}
+
+// Only a store that is away is waited for: any other error of storing a whole file is that of
+// the recording before long.
+func TestAWholeFileThatCannotBeStoredIsAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &mediaHost{Server: &httptest.Server{URL: "http://127.0.0.1:1"}, data: []byte("whole")}
+		s, task := testLoader(t, h, true)
+		s.downloads.store = refusingStore{s.downloads.store}
+		if err := os.WriteFile(s.archive.PartialPath("7"), h.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		task.row.Fetched, task.waitedFor = task.row.Size, false
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		if err := s.downloads.fetch(ctx, task); ctx.Err() != nil || err == nil || !strings.Contains(err.Error(), "not this file") {
+			t.Errorf("after a day: %v, %v", err, ctx.Err())
+		}
+	})
+}
+
+// A file that cannot be renamed, as on a full disk, is an error of this machine.
+func TestAFailedRenameIsLocal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "b")); !isLocal(err) {
+		t.Errorf("%v counts as an error of the recording", err)
+	}
+}

@@ -1,0 +1,65 @@
+package syncer
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/archive/media"
+	"minutebook/internal/testrun"
+)
+
+// A recording rests while the disk of the store, which is not that of the archive, cannot be
+// written, so that status says why, and is stored afterwards without another request.
+func TestRecordingsRestWhileTheirStoreCannotBeWritten(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for name, setBroken := range map[string]func(t *testing.T, disk testrun.Disk, broken bool){
+		"full": func(_ *testing.T, disk testrun.Disk, broken bool) {
+			if broken {
+				disk.Fill()
+			} else {
+				disk.Clear()
+			}
+		},
+		"read-only": func(t *testing.T, disk testrun.Disk, broken bool) {
+			flags := uintptr(syscall.MS_REMOUNT)
+			if broken {
+				flags |= syscall.MS_RDONLY
+			}
+			if err := syscall.Mount("", disk.Dir, "", flags, ""); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			disk := testrun.SmallDisk(t, 1)
+			h := newMediaHost(t, 300_000)
+			s, task := testLoaderTo(t, h, true, "file://"+disk.Dir)
+			task.waitedFor = false
+			if err := media.Check(t.Context(), s.downloads.store); err != nil {
+				t.Fatal(err)
+			}
+			setBroken(t, disk, true)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if err := s.downloads.advance(ctx, task); ctx.Err() != nil || err == nil || !isLocal(err) {
+				t.Errorf("while it cannot be written: %v, %v", err, ctx.Err())
+			}
+			if task.row.State != archive.DownloadReady || task.row.Failures > 0 {
+				t.Errorf("the recording does not rest: %+v", task.row)
+			}
+			setBroken(t, disk, false)
+			if err := s.downloads.advance(t.Context(), task); err != nil {
+				t.Fatal(err)
+			}
+			wantKept(t, s, h.data)
+			if n := h.requests.Load(); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
