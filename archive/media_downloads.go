@@ -38,7 +38,7 @@ type Download struct {
 	Kind        MediaKind
 	ContentType string
 	Size        int64    // bytes, as the service says
-	Validator   string   // ETag or date of the bytes in the partial file
+	Validator   string   // ETag or date of the bytes in the partial file, and the digest announced with them
 	Fetched     int64    // bytes that are durable in the partial file
 	Requests    int      // download requests made for it
 	Lapsed      int      // links that expired before they were fetched

@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,11 @@ func (l *downloader) getRest(ctx context.Context, a *account, t *downloadTask) (
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", "minutebook")
 	own := "id:" + t.row.DownloadID
-	if t.row.Fetched > 0 && (t.row.Validator == own || !strings.HasPrefix(t.row.Validator, "id:")) {
+	version, _ := splitValidator(t.row.Validator)
+	if t.row.Fetched > 0 && (version == own || !strings.HasPrefix(version, "id:")) {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", t.row.Fetched))
-		if t.row.Validator != own {
-			req.Header.Set("If-Range", t.row.Validator)
+		if version != own {
+			req.Header.Set("If-Range", version)
 		}
 	}
 	client := l.publicClient
@@ -45,15 +47,21 @@ func (l *downloader) getRest(ctx context.Context, a *account, t *downloadTask) (
 func (l *downloader) acceptResponse(ctx context.Context, t *downloadTask, file *os.File, resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusPartialContent:
-		if !isContinuation(resp.Header.Get("Content-Range"), t.row.Fetched, t.row.Size) || isOtherVersion(resp.Header, t.row.Validator) {
+		version, digest := splitValidator(t.row.Validator)
+		if !isContinuation(resp.Header.Get("Content-Range"), t.row.Fetched, t.row.Size) || isOtherVersion(resp.Header, version) {
 			return errors.Join(fmt.Errorf("%w: the part that was sent does not fit", errContent), l.restartFile(ctx, t, file, ""))
 		}
-		return nil
+		row := t.row
+		row.Validator = joinValidator(version, cmp.Or(readDigest(resp.Header), digest))
+		if row.Validator == t.row.Validator {
+			return nil
+		}
+		return l.saveRow(ctx, t, row)
 	case http.StatusOK:
 		if n := resp.ContentLength; n >= 0 && n != t.row.Size {
 			return fmt.Errorf("%w: %d bytes were announced and %d are sent", errContent, t.row.Size, n)
 		}
-		return l.restartFile(ctx, t, file, readValidator(resp.Header, t.row.DownloadID))
+		return l.restartFile(ctx, t, file, joinValidator(readVersion(resp.Header, t.row.DownloadID), readDigest(resp.Header)))
 	case http.StatusRequestedRangeNotSatisfiable:
 		return errors.Join(errors.New("fetch recording: the media host has no such part"), l.restartFile(ctx, t, file, ""))
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone, http.StatusBadRequest:
@@ -84,20 +92,20 @@ func isContinuation(header string, from, size int64) bool {
 
 // isOtherVersion reports whether the response's strong ETag or its date differs from
 // that of the bytes before it: some hosts do not heed If-Range.
-func isOtherVersion(h http.Header, validator string) bool {
-	if strings.HasPrefix(validator, "id:") {
+func isOtherVersion(h http.Header, version string) bool {
+	if strings.HasPrefix(version, "id:") {
 		return false
 	}
 	now := h.Get("Last-Modified")
-	if strings.HasPrefix(validator, `"`) {
+	if strings.HasPrefix(version, `"`) {
 		now = h.Get("ETag")
 	}
-	return now != "" && !strings.HasPrefix(now, "W/") && now != validator
+	return now != "" && !strings.HasPrefix(now, "W/") && now != version
 }
 
-// readValidator returns the value that later tells whether the host still has
+// readVersion returns the value that later tells whether the host still has
 // the same bytes: a strong ETag, a date, or else the download's id.
-func readValidator(h http.Header, downloadID string) string {
+func readVersion(h http.Header, downloadID string) string {
 	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) {
 		return tag
 	}
@@ -105,4 +113,36 @@ func readValidator(h http.Header, downloadID string) string {
 		return date
 	}
 	return "id:" + downloadID
+}
+
+// readDigest returns the SHA-256, in base64, that a response announces of the whole file, ""
+// if it announces none (RFC 9530 Repr-Digest, or the older Digest).
+func readDigest(h http.Header) string {
+	for _, field := range []string{h.Get("Repr-Digest"), h.Get("Digest")} {
+		for _, digest := range strings.Split(field, ",") {
+			if name, value, _ := strings.Cut(strings.TrimSpace(digest), "="); strings.EqualFold(name, "sha-256") {
+				return strings.Trim(value, ":")
+			}
+		}
+	}
+	return ""
+}
+
+// digestMark stands in the validator of a row between the version and the announced digest.
+const digestMark = " sha-256="
+
+// joinValidator makes the validator of a row, which holds the digest too: it has to be there
+// when the file is whole, whoever fetches the last part.
+func joinValidator(version, digest string) string {
+	if digest == "" {
+		return version
+	}
+	return version + digestMark + digest
+}
+
+// splitValidator returns the version of the bytes in the partial file, and the digest that was
+// announced of the whole file, "" if none was.
+func splitValidator(validator string) (version, digest string) {
+	version, digest, _ = strings.Cut(validator, digestMark)
+	return version, digest
 }

@@ -110,6 +110,15 @@ func TestWrongContentIsNeverKept(t *testing.T) {
 				return false
 			}
 		},
+		"other digest, and a connection that breaks after the last byte": func(h *mediaHost) func(http.ResponseWriter, *http.Request) bool {
+			return func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Header().Set("Repr-Digest", "sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:")
+				w.(http.Flusher).Flush() // chunked: no length
+				_, _ = w.Write(h.data)
+				w.(http.Flusher).Flush()
+				panic(http.ErrAbortHandler)
+			}
+		},
 	}
 	for name, before := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"minutebook/internal/outbound"
@@ -51,7 +50,7 @@ func (l *downloader) stream(ctx context.Context, a *account, t *downloadTask, pa
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if t.row.Fetched == t.row.Size && t.row.Size > 0 {
-		return nil
+		return l.checkDigest(ctx, t, file)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -156,11 +155,8 @@ func (l *downloader) copyBody(ctx context.Context, t *downloadTask, file *os.Fil
 		if err := l.syncPartial(ctx, t, file); err != nil {
 			return err
 		}
-		if err == io.EOF && t.hasher.size == t.row.Size {
-			if err := checkDigest(resp.Header, t); err != nil {
-				return errors.Join(err, l.restartFile(ctx, t, file, ""))
-			}
-			return nil
+		if t.hasher.size == t.row.Size { // a connection that breaks now has sent all
+			return l.checkDigest(ctx, t, file)
 		}
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
@@ -179,17 +175,12 @@ func (l *downloader) syncPartial(ctx context.Context, t *downloadTask, file *os.
 	return l.saveRow(ctx, t, row)
 }
 
-// checkDigest compares the whole file with the digest that the media host sent,
-// if it sent one (RFC 9530 Repr-Digest, or the older Digest).
-func checkDigest(h http.Header, t *downloadTask) error {
-	sum := base64.StdEncoding.EncodeToString(t.hasher.hash.Sum(nil))
-	for _, field := range []string{h.Get("Repr-Digest"), h.Get("Digest")} {
-		for _, digest := range strings.Split(field, ",") {
-			name, value, ok := strings.Cut(strings.TrimSpace(digest), "=")
-			if ok && strings.EqualFold(name, "sha-256") && strings.Trim(value, ":") != sum {
-				return fmt.Errorf("%w: its SHA-256 differs from the one announced", errContent)
-			}
-		}
+// checkDigest compares a whole file with the digest that the media host announced with any
+// part of it, if it announced one, and empties the file if it has another.
+func (l *downloader) checkDigest(ctx context.Context, t *downloadTask, file *os.File) error {
+	_, want := splitValidator(t.row.Validator)
+	if want == "" || want == base64.StdEncoding.EncodeToString(t.hasher.hash.Sum(nil)) {
+		return nil
 	}
-	return nil
+	return errors.Join(fmt.Errorf("%w: its SHA-256 differs from the one announced", errContent), l.restartFile(ctx, t, file, ""))
 }
