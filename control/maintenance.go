@@ -202,9 +202,14 @@ type ForgetRequest struct {
 	Recipients []string `json:"recipients,omitempty"`
 }
 
-// openErasers opens the service's queue and the notes, if there are any: both erase the
-// meetings that the archive forgets.
+// openErasers opens the index, the service's queue and the notes, if there are any: they erase
+// the meetings that the archive forgets. While the index does not open, no erasing is finished.
 func (h Deps) openErasers(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), "index")); err == nil {
+		if _, err := h.Index(ctx); err != nil {
+			h.Archive.OnForget("the search index", func(context.Context, int64) error { return err })
+		}
+	}
 	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), "service.db")); err == nil && h.Service != nil {
 		if _, err := h.Service(ctx); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	zap "github.com/blevesearch/zapx/v17"
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
@@ -128,6 +129,86 @@ func TestForgetEndsARepair(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestARepairErasesAForgottenMeetingFromTheIndex repairs, without a daemon, after a forgetting
+// that was killed: it is not finished while the index has the words.
+func TestARepairErasesAForgottenMeetingFromTheIndex(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a, x, _ := indexed(t)
+	dir := a.Dir()
+	a.OnForget("the search index", func(context.Context, int64) error { return errors.New("killed") })
+	if _, err := a.Forget(t.Context(), 5, "asked for"); err == nil {
+		t.Fatal("forgotten")
+	}
+	if err := errors.Join(x.Close(), a.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a = archivetest.Open(t, dir)
+	broken := errors.New("in use")
+	people, err := access.Open(t.Context(), access.Options{Archive: a, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := control.Deps{Archive: a, Logger: zerolog.Nop(), Activities: &control.Activities{},
+		Access: func(context.Context) (*access.DB, error) { return people, nil },
+		Index: func(ctx context.Context) (_ *search.Index, err error) {
+			if broken != nil {
+				return nil, broken
+			}
+			if x == nil {
+				x, err = search.Open(ctx, search.Options{Archive: a, Logger: zerolog.Nop()})
+				t.Cleanup(func() { x.Close() })
+			}
+			return x, err
+		}}
+	x = nil
+	for _, want := range []int{1, 0} {
+		v, err := control.Call[archive.Verified](t.Context(), control.Operations(h), "verify", control.VerifyRequest{Repair: true}, nil)
+		if unfinished, _, failed := a.Forgetting(t.Context()); err != nil || failed != nil || unfinished != want || v.Damages[archive.DamageForgetting] != want {
+			t.Errorf("%+v, %v; unfinished are %d, %v; want %d", v, err, unfinished, failed, want)
+		}
+		broken = nil
+	}
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+	if found := segmentsWith(t, filepath.Join(dir, "index"), "word5"); found != nil {
+		t.Errorf("the word is in %v", found)
+	}
+	if found := segmentsWith(t, filepath.Join(dir, "index"), "word4"); found == nil {
+		t.Error("no word is found: this test would find nothing")
+	}
+}
+
+// segmentsWith returns the segments below a folder that have a term.
+func segmentsWith(t *testing.T, dir, term string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".zap" {
+			return err
+		}
+		seg, err := (&zap.ZapPlugin{}).Open(path)
+		if err != nil {
+			return err
+		}
+		defer seg.Close()
+		for _, field := range seg.Fields() {
+			dict, err := seg.Dictionary(field)
+			if err != nil {
+				return err
+			}
+			if has, err := dict.Contains([]byte(term)); err != nil || has {
+				found = append(found, path)
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // TestARepairFinishesForgetting repairs from a backup while an erasure is unfinished: it
