@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -54,6 +55,25 @@ func TestForgetReplacesBackups(t *testing.T) {
 	archivetest.Attach(t, a, 1, "moving pictures")
 	if f, err := forget(control.ForgetRequest{RecordingID: 1, Backups: true, Recipients: []string{id.Recipient().String()}}); err != nil || f.Backups != nil || f.Recordings != 1 {
 		t.Errorf("with backups and one recording it forgot %+v, %v", f, err)
+	}
+	archivetest.Attach(t, a, 3, "moving pictures")
+	without := t.TempDir()
+	for _, run := range []struct {
+		dir string
+		o   backup.Options
+	}{{plaintext, backup.Options{}}, {plaintext, backup.Options{WithoutMedia: true}}, {without, backup.Options{WithoutMedia: true}}} {
+		if _, err := backup.Run(t.Context(), a, run.dir, run.o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f, err := forget(control.ForgetRequest{RecordingID: 4, Backups: true, Recipients: []string{id.Recipient().String()}}); err != nil || f.Backups != nil {
+		t.Errorf("forgot %+v, %v", f, err)
+	}
+	for dir, want := range map[string]int{plaintext: 1, without: 0} {
+		recordings, err := filepath.Glob(filepath.Join(dir, "media", "*", "*"))
+		if err != nil || len(recordings) != want {
+			t.Errorf("%s has the recordings %v, %v; want %d", dir, recordings, err, want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -269,10 +270,12 @@ func (h Deps) replaceBackups(ctx context.Context, f *archive.Forgotten, recipien
 		all, err := generation.List(ctx, dir)
 		if err == nil {
 			newest := all[len(all)-1]
+			// One with recordings would lose them where the new one has none.
+			withMedia := slices.ContainsFunc(all, func(g generation.Generation) bool { return !g.WithoutMedia })
 			if newest.Encrypted && len(keys) == 0 {
 				err = fmt.Errorf("the backups in %s are encrypted: say for whom with --recipient", dir)
 			} else {
-				err = h.replaceGenerations(ctx, dir, f.Backups, backup.Options{Recipients: keys, WithoutMedia: newest.WithoutMedia})
+				err = h.replaceGenerations(ctx, dir, f.Backups, backup.Options{Recipients: keys, WithoutMedia: !withMedia})
 			}
 		}
 		failed = errors.Join(failed, err)
