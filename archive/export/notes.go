@@ -96,13 +96,24 @@ func (m *Meeting) checkItem(item api.ActionItem) (at time.Duration, mark rune) {
 }
 
 // writeNotes writes everything that people have added, private notes too, as JSON lines
-// that an import reads. Where there is nothing it writes no file.
+// that an import reads. Where there is nothing it writes no file. The formats JSON and NDJSON
+// share the file.
 func (x *run) writeNotes(ctx context.Context) error {
 	var content bytes.Buffer
 	if err := x.Notes.WriteLines(ctx, &content, x.IDs, x.Authors); err != nil {
 		return err
 	}
-	f := &file{What: "file:" + notes.FileName, Format: x.Format, Name: notes.FileName}
+	f := &file{What: "file:" + notes.FileName, Format: NDJSON, Name: notes.FileName}
+	// An earlier version had a row for each format, and either may be out of date.
+	former, err := x.ledger.findFile(f.What, JSON)
+	if err == nil && former != nil {
+		if err = removeFile(x.path(former.Name)); err == nil {
+			err = x.ledger.erase(f.What, JSON)
+		}
+	}
+	if err != nil {
+		return err
+	}
 	last, err := x.ledger.findFile(f.What, f.Format)
 	if err != nil || content.Len() == 0 && last == nil {
 		return err
