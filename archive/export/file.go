@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -162,18 +163,33 @@ func (x *run) encrypt(to io.Writer, content []byte) error {
 }
 
 // sweepUnfinished removes the files that a killed export was writing: they may hold a
-// meeting that was forgotten since. The ledger is open, so no other export runs.
+// meeting that was forgotten since. The ledger is open, so no other export runs. It looks only
+// where exports write: what else lies below the directory belongs to others.
 func sweepUnfinished(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	folders := []string{".", "meetings", "people", "static"}
+	for _, table := range tableNames {
+		folders = append(folders, table+"/month=*")
+	}
+	for _, folder := range folders {
+		names, err := fs.Glob(os.DirFS(dir), path.Join(folder, durable.TempPrefix+"*"))
 		if err != nil {
 			return err
 		}
-		rest, ok := strings.CutPrefix(d.Name(), durable.TempPrefix)
-		if !ok || !d.Type().IsRegular() || strings.Trim(rest, "0123456789") != "" {
-			return nil
+		for _, name := range names {
+			at := filepath.Join(dir, filepath.FromSlash(name))
+			if strings.Trim(strings.TrimPrefix(path.Base(name), durable.TempPrefix), "0123456789") != "" {
+				continue
+			}
+			info, err := os.Lstat(at)
+			if err == nil && info.Mode().IsRegular() {
+				err = os.Remove(at)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return os.Remove(path)
-	})
+	}
+	return nil
 }
 
 // replaceFile puts content in place of a file, with mode 0600; readers see the old

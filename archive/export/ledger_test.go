@@ -192,13 +192,19 @@ func TestAMeetingForgottenDuringAnExportIsLeftOut(t *testing.T) {
 func TestUnfinishedFilesOfAKilledExportGo(t *testing.T) {
 	a, dir := archivetest.Sample(t), t.TempDir()
 	exportTo(t, a, Options{Dir: dir, Format: Markdown})
-	for _, name := range []string{".tmp-123", "meetings/.tmp-4567", ".tmp-notes.md", "mine.tmp-1"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("words"), 0o600); err != nil {
+	want := map[string]bool{".tmp-123": false, "meetings/.tmp-4567": false, "people/.tmp-8": false, ".tmp-notes.md": true, "mine.tmp-1": true, "generation-000001/.tmp-9": true, "lost+found/.tmp-9": true, "meetings/month=2026-03/.tmp-7": false, "entries/month=2026-03/.tmp-7": false}
+	for name := range want {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("words"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	err := os.Chmod(filepath.Join(dir, "lost+found"), 0)
 	exportTo(t, a, Options{Dir: dir, Format: Markdown})
-	for name, want := range map[string]bool{".tmp-123": false, "meetings/.tmp-4567": false, ".tmp-notes.md": true, "mine.tmp-1": true} {
+	if err = errors.Join(err, os.Chmod(filepath.Join(dir, "lost+found"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range want {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
 			t.Errorf("%s: %v; want it there: %t", name, err, want)
 		}
