@@ -192,7 +192,11 @@ func (a *Archive) NoteForgotten(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return generation.NoteForgotten(ctx, place, list)
+	aside, err := generation.NoteForgotten(ctx, place, list)
+	if aside != "" {
+		a.log.Warn().Str("dir", dir).Str("file", aside).Msg("the list of forgotten meetings in a directory of backups was damaged; it is set aside, and written anew with those of this archive")
+	}
+	return err
 }
 
 // copying is a work for which copies of databases lie in the data directory. Its context

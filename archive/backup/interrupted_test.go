@@ -64,6 +64,32 @@ func TestEveryDamageOfABackupIsNamedAndRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := a.Forget(t.Context(), 1, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dest, "forgotten.json")
+	for what, content := range map[string]string{"short": `[{"recording_id":1`, "empty": "", "another": "{}"} {
+		dir := filepath.Join(t.TempDir(), "back")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: dir})
+		var damaged *generation.DamagedError
+		if !errors.As(err, &damaged) || len(damaged.Damage) != 1 || !strings.HasPrefix(damaged.Damage[0], "forgotten.json: ") || archivetest.Exists(dir) {
+			t.Errorf("forgotten.json %s: %v; something was written: %t", what, err, archivetest.Exists(dir))
+		}
+		backUp(t, a, dest, Options{})
+		place, err := generation.OpenPlace(dest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := generation.ReadForgotten(t.Context(), place); err != nil || len(list) != 1 || list[0].RecordingID != 1 {
+			t.Errorf("%s: the next backup noted %v, %v", what, list, err)
+		}
+		if kept, err := os.ReadFile(path + ".damaged"); err != nil || string(kept) != content {
+			t.Errorf("%s: set aside is %q, %v", what, kept, err)
+		}
+	}
 	restored(t, RestoreOptions{From: dest})
 }
 

@@ -91,6 +91,9 @@ func (r *restore) run(ctx context.Context) (err error) {
 	if err := r.from.Check(ctx); err != nil {
 		return err
 	}
+	if _, err := generation.ReadForgotten(ctx, r.from.Place); err != nil { // before anything is written
+		return err
+	}
 	if r.m.Encrypted && len(r.Identities) == 0 {
 		return seal.ErrNoIdentity
 	}

@@ -23,28 +23,45 @@ type Forgotten struct {
 }
 
 // ReadForgotten returns the meetings that a directory of backups records as forgotten,
-// in rising order.
+// in rising order. It fails with a [DamagedError] where the record is damaged.
 func ReadForgotten(ctx context.Context, place Place) ([]Forgotten, error) {
-	raw, err := readFile(ctx, place, forgottenName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var list []Forgotten
-	if err == nil {
-		err = json.Unmarshal(raw, &list)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read which meetings were forgotten: %w", err)
-	}
-	return list, nil
+	list, _, err := readForgotten(ctx, place)
+	return list, err
 }
 
-// NoteForgotten adds forgotten meetings to those that a directory of backups records.
-// Only one process at a time may call it.
-func NoteForgotten(ctx context.Context, place Place, forgotten []Forgotten) error {
-	list, err := ReadForgotten(ctx, place)
+// readForgotten is ReadForgotten, with the bytes of a damaged record.
+func readForgotten(ctx context.Context, place Place) (list []Forgotten, damaged []byte, err error) {
+	raw, err := readFile(ctx, place, forgottenName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
 	if err != nil {
-		return err
+		return nil, nil, fmt.Errorf("read which meetings were forgotten: %w", err)
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, raw, &DamagedError{place.String(), []string{forgottenName + ": " + err.Error() +
+			"; the next backup of the archive writes it anew, or move it away, and meetings that only it knows as forgotten are back"}}
+	}
+	return list, nil, nil
+}
+
+// NoteForgotten adds forgotten meetings to those that a directory of backups records. A
+// damaged record is set aside, under the name that is returned, and written anew.
+// Only one process at a time may call it.
+func NoteForgotten(ctx context.Context, place Place, forgotten []Forgotten) (aside string, err error) {
+	write := func(name string, raw []byte) error {
+		if err := place.Write(ctx, name, func(w io.Writer) error { _, err := w.Write(raw); return err }); err != nil {
+			return fmt.Errorf("note which meetings were forgotten: %w", err)
+		}
+		return nil
+	}
+	list, damaged, err := readForgotten(ctx, place)
+	if damaged != nil {
+		aside, list = forgottenName+".damaged", []Forgotten{}
+		err = write(aside, damaged)
+	}
+	if err != nil {
+		return "", err
 	}
 	before := len(list)
 	for _, f := range forgotten {
@@ -52,16 +69,13 @@ func NoteForgotten(ctx context.Context, place Place, forgotten []Forgotten) erro
 			list = append(list, f)
 		}
 	}
-	if len(list) == before {
-		return nil
+	if len(list) == before && aside == "" {
+		return "", nil
 	}
 	slices.SortFunc(list, func(a, b Forgotten) int { return cmp.Compare(a.RecordingID, b.RecordingID) })
 	raw, err := json.Marshal(list)
-	if err == nil {
-		err = place.Write(ctx, forgottenName, func(w io.Writer) error { _, err := w.Write(append(raw, '\n')); return err })
-	}
 	if err != nil {
-		return fmt.Errorf("note which meetings were forgotten: %w", err)
+		return aside, err
 	}
-	return nil
+	return aside, write(forgottenName, append(raw, '\n'))
 }
