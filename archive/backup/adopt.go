@@ -154,16 +154,10 @@ func (r *restore) beginEpoch(ctx context.Context, db *sqlite.DB, result *Adopted
 	if err != nil {
 		return err
 	}
-	before, err := sqlite.Column[int64](ctx, db.R, `SELECT recording_id FROM meetings`)
-	if err != nil {
+	if result.Meetings, result.Forgotten, err = countForgotten(ctx, db.R, forgotten); err != nil {
 		return err
 	}
-	for _, id := range before {
-		if slices.ContainsFunc(forgotten, func(f generation.Forgotten) bool { return f.RecordingID == id }) {
-			result.Forgotten++
-		}
-	}
-	result.Meetings = len(before) - result.Forgotten
+	result.Meetings -= result.Forgotten
 	restored := archive.Restored{At: r.Now(), Source: "replica, epoch " + r.m.Lineage[len(r.m.Lineage)-1], Databases: result.Databases, Forgotten: forgotten, EraseAgain: true}
 	if err := archive.BeginEpoch(ctx, db, restored); err != nil {
 		return err

@@ -42,6 +42,9 @@ func (r *restore) finish(ctx context.Context, dbs []string) error {
 	for _, l := range r.m.Lost {
 		r.Logger.Warn().Str("recording", l.SHA256).Str("reason", l.String()).Msg("the backup lacks a recording")
 	}
+	if r.m.WithoutMedia && !r.DatabasesOnly && (r.MediaURL == "" || r.MediaURL == "file:") {
+		r.Logger.Warn().Msg("this generation was made without recordings; restore --list shows which have them")
+	}
 	r.m.Meetings -= r.forgotten
 	if r.forgotten > 0 {
 		r.Logger.Info().Int("meetings", r.forgotten).Msg("the backup holds meetings that were forgotten later; they are not restored")
@@ -77,15 +80,23 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 	if err != nil {
 		return err
 	}
-	inBackup := map[int64]bool{}
-	for _, f := range forgotten {
-		if slices.Contains(r.m.IDs, f.RecordingID) {
-			inBackup[f.RecordingID] = true
-		}
+	if _, r.forgotten, err = countForgotten(ctx, db.R, forgotten); err != nil {
+		return err
 	}
-	r.forgotten = len(inBackup)
 	source := fmt.Sprintf("backup of %s, epoch %s, position %d", r.m.TakenAt.Format("2006-01-02T15:04:05Z"), r.m.Epoch, r.m.Seq)
 	return archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), Source: source, Databases: r.otherDatabases(), Backups: backups, Forgotten: forgotten})
+}
+
+// countForgotten returns how many meetings a copied archive.db has, and how many of them were
+// forgotten since.
+func countForgotten(ctx context.Context, db *sql.DB, forgotten []generation.Forgotten) (all, since int, err error) {
+	held, err := sqlite.Column[int64](ctx, db, `SELECT recording_id FROM meetings`)
+	for _, id := range held {
+		if slices.ContainsFunc(forgotten, func(f generation.Forgotten) bool { return f.RecordingID == id }) {
+			since++
+		}
+	}
+	return len(held), since, err
 }
 
 // checkRows runs SQLite's checks over a database.

@@ -159,12 +159,13 @@ func (m *Main) listGenerations(ctx context.Context, dir string) error {
 		return err
 	}
 	type line struct {
-		Name      string `json:"name"`
-		TakenAt   string `json:"taken_at"`
-		Meetings  int    `json:"meetings"`
-		Encrypted bool   `json:"encrypted"`
-		Archive   string `json:"archive"`
-		Damage    string `json:"damage,omitempty"`
+		Name         string `json:"name"`
+		TakenAt      string `json:"taken_at"`
+		Meetings     int    `json:"meetings"`
+		Encrypted    bool   `json:"encrypted"`
+		WithoutMedia bool   `json:"without_media,omitempty"`
+		Archive      string `json:"archive"`
+		Damage       string `json:"damage,omitempty"`
 	}
 	lines := []line{}
 	for _, g := range all {
@@ -172,13 +173,16 @@ func (m *Main) listGenerations(ctx context.Context, dir string) error {
 			lines = append(lines, line{Name: g.Name, Damage: g.Damage.Error()})
 			continue
 		}
-		lines = append(lines, line{g.Name, g.TakenAt.Format("2006-01-02T15:04:05Z07:00"), g.Meetings, g.Encrypted, g.Lineage[0], ""})
+		lines = append(lines, line{g.Name, g.TakenAt.Format("2006-01-02T15:04:05Z07:00"), g.Meetings, g.Encrypted, g.WithoutMedia, g.Lineage[0], ""})
 	}
 	if m.json {
 		return printJSON(m.Stdout, lines)
 	}
 	for _, l := range lines {
 		description := l.TakenAt + ", " + phrase.Meetings(l.Meetings)
+		if l.WithoutMedia {
+			description += ", without recordings"
+		}
 		if l.Damage != "" {
 			description = l.Damage
 		}
