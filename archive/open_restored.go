@@ -63,10 +63,10 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 		}
 	}
 	return db.WriteTx(ctx, func(tx *sql.Tx) error {
-		if err := r.forget(ctx, tx); err != nil {
+		if err := r.addEpoch(ctx, tx); err != nil {
 			return err
 		}
-		if err := r.addEpoch(ctx, tx); err != nil {
+		if err := r.forget(ctx, tx); err != nil {
 			return err
 		}
 		if r.EraseAgain {
@@ -124,10 +124,12 @@ func (r *Restored) forget(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// addEpoch adds an epoch to the lineage.
+// addEpoch adds an epoch to the lineage, and notes where the former one was left.
 func (r *Restored) addEpoch(ctx context.Context, tx *sql.Tx) error {
 	epoch := newEpoch()
 	for _, step := range []string{
+		`INSERT INTO info (name, value) SELECT 'left', json_object(value, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0))
+			FROM info WHERE name = 'epoch' AND ?1 <> '' ON CONFLICT DO UPDATE SET value = json_patch(info.value, excluded.value)`,
 		`INSERT INTO info (name, value) SELECT 'lineage', json_array(value) FROM info WHERE name = 'epoch' AND ?1 <> '' ON CONFLICT DO NOTHING`,
 		`UPDATE info SET value = json_insert(value, '$[#]', ?1) WHERE name = 'lineage'`,
 		`UPDATE info SET value = ?1 WHERE name = 'epoch'`,
@@ -151,6 +153,21 @@ func (r *Restored) noteDatabases(ctx context.Context, tx *sql.Tx) error {
 		return fmt.Errorf("note which databases were restored: %w", err)
 	}
 	return nil
+}
+
+// LeftAt returns the last change that this copy of the archive has of each earlier epoch. One
+// that an earlier version ended is absent.
+func (a *Archive) LeftAt(ctx context.Context) (map[string]int64, error) {
+	var list string
+	left := map[string]int64{}
+	err := a.db.R.QueryRowContext(ctx, `SELECT coalesce((SELECT value FROM info WHERE name = 'left'), '{}')`).Scan(&list)
+	if err == nil {
+		err = json.Unmarshal([]byte(list), &left)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read where earlier epochs were left: %w", err)
+	}
+	return left, nil
 }
 
 // rowQuerier is a database, a connection or a transaction.

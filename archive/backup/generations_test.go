@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
@@ -169,6 +170,30 @@ func TestNothingIsPrunedWhileMeetingsAreMissing(t *testing.T) {
 	archivetest.Damage(t, mainDB(a), `DELETE FROM changes WHERE seq > 3`, `UPDATE sqlite_sequence SET seq = 3 WHERE name = 'changes'`)
 	if r := backUp(t, a, dest, keep); len(r.Doubts) != 1 || !strings.Contains(r.Doubts[0], "older copy") {
 		t.Errorf("with an older archive.db: %+v", r)
+	}
+}
+
+// TestNothingIsPrunedThatCameAfterTheRestoredBackup restores another backup than the newest,
+// which has later words of the same meetings.
+func TestNothingIsPrunedThatCameAfterTheRestoredBackup(t *testing.T) {
+	t.Parallel()
+	a, dest := archivetest.WithMeetings(t, 2), t.TempDir()
+	backUp(t, a, dest, Options{})
+	archivetest.Apply(t, a, archivetest.Epoch.Add(time.Hour), archivetest.Meeting(1, "T", "later words"))
+	backUp(t, a, dest, Options{})
+	if _, err := a.Forget(t.Context(), 2, "asked for"); err != nil { // which the restore repeats
+		t.Fatal(err)
+	}
+	older := restored(t, RestoreOptions{From: dest, Generation: "1"})
+	if r := backUp(t, older, dest, Options{Keep: 1}); len(r.Doubts) != 1 || !strings.HasPrefix(r.Doubts[0], "generation-000002 has ") || len(r.Pruned) > 0 {
+		t.Errorf("after the restore of the older one: %+v", r)
+	}
+	if r := backUp(t, older, dest, Options{Keep: 1, AcceptFewer: true}); len(r.Doubts) > 0 || len(r.Pruned) != 3 {
+		t.Errorf("accepted: %+v", r)
+	}
+	again := restored(t, RestoreOptions{From: dest})
+	if r := backUp(t, again, dest, Options{Keep: 1}); len(r.Doubts) > 0 || len(r.Pruned) != 1 {
+		t.Errorf("after the restore of the newest one: %+v", r)
 	}
 }
 

@@ -21,6 +21,10 @@ func (b *run) findDoubts(ctx context.Context, m generation.Manifest) ([]string, 
 	if err != nil {
 		return nil, err
 	}
+	leftAt, err := b.archive.LeftAt(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range b.dir.all {
 		if g.Damage != nil {
 			doubts = append(doubts, fmt.Sprintf("%s cannot be read (%v); delete it when nothing is to be had from it", g.Path(), g.Damage))
@@ -31,6 +35,9 @@ func (b *run) findDoubts(ctx context.Context, m generation.Manifest) ([]string, 
 		}
 		if g.Epoch == m.Epoch && g.Seq > m.Seq {
 			doubts = append(doubts, fmt.Sprintf("%s has %s more than the archive: archive.db was replaced by an older copy", g.Name, phrase.Count(g.Seq-m.Seq, "change", "changes")))
+		}
+		if left, found := leftAt[g.Epoch]; found && g.Seq > left {
+			doubts = append(doubts, fmt.Sprintf("%s has %s that came after the copy of which this archive was made", g.Name, phrase.Count(g.Seq-left, "change", "changes")))
 		}
 		if meetings := missingMeetings(g, m, forgotten); meetings != "" {
 			doubts = append(doubts, fmt.Sprintf("%s holds meetings that are not in the archive and were not forgotten: %s", g.Name, meetings))
