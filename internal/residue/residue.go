@@ -87,7 +87,16 @@ const depths = 3
 
 // containsAny searches content and the compressed streams in it, which lie in depth
 // other streams. S2 and Snappy need no expansion: they leave the first copy of a word plain.
+// A whole stream has its words in its expansion alone: its own bytes are pieces of words
+// and of other streams, which stand beside each other by chance.
 func (s *search) containsAny(content []byte, depth int) bool {
+	if depth < depths && bytes.HasPrefix(content, zstdMagic) {
+		expanded, err := s.zstd.DecodeAll(content, s.room[depth][:0])
+		s.room[depth] = expanded
+		if err == nil {
+			return s.containsAny(expanded, depth+1)
+		}
+	}
 	if slices.ContainsFunc(s.words, func(word []byte) bool { return bytes.Contains(content, word) }) {
 		return true
 	}
@@ -111,13 +120,15 @@ func (s *search) containsAny(content []byte, depth int) bool {
 	return false
 }
 
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
 // compressions lists the formats that begin with a signature. Expanding appends, stops
 // at damage, such as other content behind the end, and returns the bytes before it.
 var compressions = []struct {
 	magic  []byte
 	expand func(s *search, b, to []byte) []byte
 }{
-	{[]byte{0x28, 0xb5, 0x2f, 0xfd}, func(s *search, b, to []byte) []byte {
+	{zstdMagic, func(s *search, b, to []byte) []byte {
 		expanded, _ := s.zstd.DecodeAll(b, to) // damage ends it
 		return expanded
 	}},

@@ -31,7 +31,7 @@ func TestFindLooksIntoEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	behind := func(b []byte) []byte { return append(append(bytes.Repeat([]byte{0x28, 0xb5}, 50), b...), "behind"...) }
-	for name, content := range map[string][]byte{"plain": text, "zstd": behind(pressed), "zstd in gzip": behind(zipped.Bytes())} {
+	for name, content := range map[string][]byte{"plain": text, "zstd": behind(pressed), "zstd alone": pressed, "zstd in gzip": behind(zipped.Bytes())} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "file"), content, 0o600); err != nil {
 			t.Fatal(err)

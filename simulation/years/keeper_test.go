@@ -3,6 +3,7 @@ package years
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -262,7 +263,8 @@ func (w *world) repair(*rand.Rand) {
 	_, err := command[archive.Verified](context.Background(), h, "verify", control.VerifyRequest{Repair: true}, func(event json.RawMessage) {
 		var e control.Maintenance
 		w.must(json.Unmarshal(event, &e), "read an event of verify")
-		if d := e.Damage; d != nil && d.What != errNoIndex.Error() && !h.dead.Load() && !w.isLeftover(*d) { // killed meanwhile, it repairs nothing
+		if d := e.Damage; d != nil && d.What != errNoIndex.Error() && !h.dead.Load() && !w.isLeftover(*d) && // killed meanwhile, it repairs nothing
+			(d.Class != archive.DamageForgetting || !w.isExcused(errors.New(d.What))) {
 			w.report("verify --repair finds %s", d)
 		}
 	})
