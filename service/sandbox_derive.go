@@ -37,8 +37,8 @@ func newOrganisationDeriver() *organisationDeriver {
 	return &organisationDeriver{people: map[string]*derivedPerson{}, votes: map[string]int{}, types: map[string]time.Time{}}
 }
 
-// loadedOf returns what a meeting's shares are derived from.
-func loadedOf(id int64, m *api.Meeting) loadedMeeting {
+// newLoaded returns the parts of a meeting from which its shares are derived.
+func newLoaded(id int64, m *api.Meeting) loadedMeeting {
 	loaded := loadedMeeting{id: id, sharedWith: m.SharedWith, team: m.RecordedBy.Team.Or("")}
 	for _, i := range m.CalendarInvitees {
 		if email := api.FoldEmail(i.Email.Or("")); email != "" {

@@ -54,7 +54,7 @@ func (s *Service) finalise(ctx context.Context, id int64, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := s.shareLoaded(ctx, exact == nil, loadedOf(id, &m)); err != nil {
+	if err := s.shareLoaded(ctx, exact == nil, newLoaded(id, &m)); err != nil {
 		return err
 	}
 	return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {

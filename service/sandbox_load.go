@@ -144,7 +144,7 @@ func (l *loading) release(ctx context.Context) error {
 }
 
 func (l *loading) put(ctx context.Context, o archive.Observation, m *api.Meeting) error {
-	l.entered = append(l.entered, loadedOf(o.RecordingID, m))
+	l.entered = append(l.entered, newLoaded(o.RecordingID, m))
 	if l.batch = append(l.batch, o); len(l.batch) >= loadBatch {
 		return l.flush(ctx)
 	}

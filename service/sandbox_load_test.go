@@ -10,7 +10,7 @@ import (
 )
 
 // TestABadLineLosesNothing loads a file with a line that is no meeting: the lines before it
-// are loaded, with their users, and what was held back of an earlier file is held or loaded.
+// are loaded, with their users, and the meetings of an earlier file that were held back are held or loaded.
 func TestABadLineLosesNothing(t *testing.T) {
 	s := newSandbox(t, Options{Hold: 2}, meeting(1), meeting(2))
 	file := strings.Join([]string{meeting(3, recordedBy("bob", "Support")...), meeting(4), "{}", meeting(5)}, "\n")

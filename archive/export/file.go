@@ -164,7 +164,7 @@ func (x *run) encrypt(to io.Writer, content []byte) error {
 
 // sweepUnfinished removes the files that a killed export was writing: they may hold a
 // meeting that was forgotten since. The ledger is open, so no other export runs. It looks only
-// where exports write: what else lies below the directory belongs to others.
+// where exports write: all else below the directory belongs to others.
 func sweepUnfinished(dir string) error {
 	folders := []string{".", "meetings", "people", "static"}
 	for _, table := range tableNames {
