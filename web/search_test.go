@@ -154,6 +154,29 @@ func browserSearches(t *testing.T, c *browsertest.Chromium) {
 	b.Press(kb.Enter)
 	b.WaitFor(`new URLSearchParams(location.search).get("q") === '"quarterly budget"' && !!document.querySelector(".hit")`)
 
+	// Who types on after a suggestion searches for both; a field that is taken waits for its value.
+	b.Do(chromedp.Navigate(s.URL+"/"), chromedp.WaitReady(chromedp.CSS("input[role=combobox]")))
+	type_("quarterly bu")
+	b.WaitFor(`document.querySelector("#suggestions li")?.textContent.includes("quarterly budget")`)
+	b.Do(chromedp.KeyEvent(kb.ArrowDown))
+	type_("travel")
+	b.Press(kb.Enter)
+	b.WaitFor(`location.search !== ""`)
+	if got := browsertest.Evaluate[string](b, `new URLSearchParams(location.search).get("q")`); got != `"quarterly budget" travel` {
+		t.Errorf("what was typed after a suggestion is searched for as %s", got)
+	}
+	b.Do(chromedp.Navigate(s.URL+"/"), chromedp.WaitReady(chromedp.CSS("input[role=combobox]")))
+	type_("te")
+	b.WaitFor(`!!document.querySelector("#suggestions li")`)
+	for range 8 {
+		b.Do(chromedp.KeyEvent(kb.ArrowDown))
+		if browsertest.Evaluate[bool](b, `document.activeElement.value === "team:"`) {
+			break
+		}
+	}
+	b.Press(kb.Enter)
+	b.WaitFor(`document.querySelector("#suggestions li")?.textContent.includes("Ops") && location.search === "" && !document.activeElement.hasAttribute("aria-activedescendant")`)
+
 	// A title opens its meeting, and the last search is offered again.
 	b.Do(chromedp.Navigate(s.URL+"/"), chromedp.WaitReady(chromedp.CSS("input[role=combobox]")))
 	b.Do(chromedp.Click(chromedp.CSS("input[name=q]")))

@@ -53,7 +53,7 @@ class Box {
       this.input.setAttribute(name, value);
     }
     form.append(this.list);
-    this.input.addEventListener("input", () => { this.typed = this.input.value; this.ask(); });
+    this.input.addEventListener("input", () => { this.typed = this.input.value; this.point(-1); this.ask(); });
     this.input.addEventListener("keydown", e => this.key(e));
     this.input.addEventListener("click", () => { if (!this.input.value) this.ask(); });
     this.input.addEventListener("blur", () => this.close());
@@ -104,6 +104,12 @@ class Box {
 
   // mark moves to an option; -1 is the text as it was typed.
   mark(at) {
+    this.point(at);
+    this.input.value = at < 0 ? this.typed : this.options[at].kind === "title" ? this.typed : this.options[at].query;
+  }
+
+  // point says which option is chosen, and leaves the text alone.
+  point(at) {
     this.list.children[this.active]?.setAttribute("aria-selected", "false");
     this.active = at;
     const li = this.list.children[at];
@@ -111,7 +117,6 @@ class Box {
     li?.scrollIntoView({ block: "nearest" });
     if (li) this.input.setAttribute("aria-activedescendant", li.id);
     else this.input.removeAttribute("aria-activedescendant");
-    this.input.value = at < 0 ? this.typed : this.options[at].kind === "title" ? this.typed : this.options[at].query;
   }
 
   key(e) {
@@ -145,7 +150,10 @@ class Box {
     if (!o) return;
     if (o.kind === "title") return void location.assign(`${base}meetings/${o.recording_id}`);
     this.input.value = this.typed = o.query;
-    if (o.kind === "field" && o.query.endsWith(":")) return void this.ask();
+    if (o.kind === "field" && o.query.endsWith(":")) {
+      this.point(-1);
+      return void this.ask();
+    }
     this.input.value = o.query.trim();
     this.close();
     this.form.requestSubmit();
