@@ -118,16 +118,20 @@ func TestClipsOfABucket(t *testing.T) {
 	}
 }
 
+// noteCopies is a script that takes what is copied to the clipboard.
+const noteCopies = `Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => { window.copied_ = text; } } })`
+
 // browserQuotes selects words of two lines and copies them as a quote and as a clip.
 func browserQuotes(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t, meeting(1, "Plan *B*", "2026-06-30T15:00:00Z", `"transcript":[
 		{"speaker":{"display_name":"Bo Lee"},"text":"Good morning all.","timestamp":"00:00:10"},
 		{"speaker":{"display_name":"Ana_R"},"text":"We [ship] on <b>Friday</b>.","timestamp":"00:00:14"},
-		{"speaker":{"display_name":"Bo Lee"},"text":"Fine.","timestamp":"00:00:20"}]`))
+		{"speaker":{"display_name":"Bo Lee"},"text":"Fine.","timestamp":"00:00:20"}]`),
+		[]byte(`{"recording_id":2,"title":"Odd walrus","transcript":[{"speaker":{"display_name":"Dan"},"text":"A walrus.","timestamp":"00:00:01"}]}`))
 	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
 	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
-		Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => { window.copied_ = text; } } });
+		` + noteCopies + `;
 		const [a, b] = document.querySelectorAll(".lines p");
 		getSelection().setBaseAndExtent(a.firstChild, 5, b.firstChild, 9);
 	})()`))
@@ -145,4 +149,11 @@ func browserQuotes(t *testing.T, c *browsertest.Chromium) {
 	press("date and link", "Ana_R: “[ship]”\n— Plan *B*, 30 June 2026, 0:14\nURL?t=14")
 	b.Do(chromedp.Evaluate[chromedp.Void](`getSelection().removeAllRanges()`))
 	b.WaitFor(`document.querySelector(".quotebar").hidden`)
+
+	// A meeting without a date is quoted without one.
+	b.Do(chromedp.Navigate(s.URL + "/meetings/2"))
+	b.Do(chromedp.Evaluate[chromedp.Void](noteCopies + `, getSelection().selectAllChildren(document.querySelector(".lines p"))`))
+	b.WaitFor(`document.querySelector(".quotebar")?.hidden === false`)
+	press("date and link", "Dan: “A walrus.”\n— Odd walrus, 0:01\n"+s.URL+"/meetings/2?t=1")
+	press("as Markdown", "> **Dan:** A walrus.\n>\n> — [Odd walrus, 0:01]("+s.URL+"/meetings/2?t=1)\n")
 }

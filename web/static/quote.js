@@ -86,10 +86,10 @@ export class Quote {
 
   clip() { return this.link(true); }
 
-  // source names the meeting: title, day and moment.
+  // source names the meeting: title, day, if it has one, and moment.
   source() {
-    const at = clock(this.moment(this.parts[0], this.parts[0].from));
-    return `${$("h1").textContent}, ${$(".head time").textContent.replace(/^[^,]*, |, [^,]*$/g, "")}, ${at}`;
+    const day = $(".head time")?.textContent.replace(/^[^,]*, |, [^,]*$/g, ""), at = clock(this.moment(this.parts[0], this.parts[0].from));
+    return [$("h1").textContent, day, at].filter(Boolean).join(", ");
   }
 
   // said joins successive parts of one speaker.
@@ -121,9 +121,9 @@ export class Quote {
   }
 
   async copy(e, write) {
-    const pressed = e.currentTarget, name = pressed.textContent;
+    const pressed = e.currentTarget, name = pressed.textContent, text = write();
     try {
-      await navigator.clipboard.writeText(write());
+      await navigator.clipboard.writeText(text);
       pressed.textContent = "Copied";
     } catch {
       pressed.textContent = "The browser refused";
