@@ -61,6 +61,7 @@ func TestBrowser(t *testing.T) {
 		"is seen in few colours":  browserIsSeenInFewColours,
 		"shows its buttons":       browserShowsItsButtons,
 		"reads around the talk":   browserReadsAroundTheTalk,
+		"stays with the reader":   browserStaysWithTheReader,
 	})
 }
 

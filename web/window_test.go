@@ -1,9 +1,12 @@
 package web
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"minutebook/internal/browsertest"
 )
@@ -102,4 +105,46 @@ func browserKeepsWhatIsWritten(t *testing.T, c *browsertest.Chromium) {
 	// A refusal is shown, and leaves the page.
 	b.Do(chromedp.Evaluate[chromedp.Void](`form = document.querySelector("#note1 form"), form.closest("details").open = true, form.elements.note.value = 99, form.elements.text.value = "Gone.", form.querySelector("button").click()`))
 	b.WaitFor(`document.querySelector("main h1").textContent === "Your note was not kept" && document.querySelector("textarea").value === "Gone."`)
+}
+
+// browserStaysWithTheReader writes, reads elsewhere and scrolls while a recording plays: the page
+// does not follow it any more. What is done to the recording or its transcript ends no following.
+func browserStaysWithTheReader(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, json.RawMessage(strings.Replace(string(longMeeting(1, 100)), "They [counted]", `| A | B |\n| - | - |\n| 1 | 2 |\n\nThey [counted]`, 1)))
+	s.attachVideo(1)
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/meetings/1?t=60"))
+	b.WaitFor(`document.querySelector("#media")?.readyState >= 2`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.player = document.querySelector("#media"), player.muted = true, player.play(),
+		window.toggle = document.querySelector(".controls [aria-pressed]"), window.isLeft = () => toggle.ariaPressed === "false" && !document.querySelector(".resume").hidden`))
+	b.WaitFor(`!player.paused`)
+	for _, reader := range []struct {
+		does  string
+		steps func()
+		stays bool
+	}{
+		{"looks within", func() { b.Press("/") }, false},
+		{"goes back five seconds", func() { b.Press(kb.Escape); b.Press(kb.ArrowLeft) }, false},
+		{"pauses and plays", func() { b.Press(" "); b.Press(" "); b.WaitFor("!player.paused") }, false},
+		{"opens a note", func() { b.Do(chromedp.Click(chromedp.CSS(".addnote summary"))) }, true},
+		{"writes a note", func() { b.Do(chromedp.Focus(chromedp.CSS(".addnote textarea"))) }, true},
+		{"goes to a part", func() { b.Do(chromedp.Click(chromedp.CSS("nav.parts a[href='#highlights']"))) }, true},
+		{"turns a page", func() { b.Press(kb.PageDown) }, true},
+		{"turns a page back", func() { b.Do(chromedp.KeyEvent(" ", chromedp.KeyModifiers(chromedp.ModifierShift))) }, true},
+		{"goes to the end", func() { b.Press(kb.End) }, true},
+		{"writes a note on words", func() {
+			b.Do(chromedp.Evaluate[chromedp.Void](`(p => getSelection().setBaseAndExtent(p.firstChild, 3, p.firstChild, 9))(document.querySelector("#e40 p"))`))
+			b.WaitFor(`!document.querySelector(".quotebar").hidden`)
+			b.Do(chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".quotebar button")].find(b => b.textContent === "Note").click()`))
+		}, true},
+	} {
+		b.Do(chromedp.Evaluate[chromedp.Void](`toggle.ariaPressed === "true" || toggle.click(), document.activeElement.blur()`))
+		reader.steps()
+		if got := browsertest.Evaluate[bool](b, `isLeft()`); got != reader.stays {
+			t.Errorf("the reader %s: the page stays there: %v", reader.does, got)
+		}
+	}
+	takePicture(t, b, "stays")
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.pulled = 0, Element.prototype.scrollIntoView = () => { pulled++; }, player.currentTime = 3000`))
+	b.WaitFor(`Number(document.querySelector(".lines .now").dataset.t) > 2900 && pulled === 0`)
 }

@@ -5,6 +5,16 @@ import { Within } from "./within.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
+// leads tells whether an event leads the reader elsewhere in the page: they write or unfold, go to
+// a part, or scroll by the keys or the bar.
+const leads = {
+  focusin: ({ target }) => target.matches("textarea, input, summary") && !target.closest(".lines, .deck, .within"),
+  click: ({ target }) => !!target.closest('a[href^="#"]'),
+  pointerdown: ({ clientX }) => clientX >= document.documentElement.clientWidth,
+  keydown: ({ key, shiftKey, target }) => !target.closest("input, select, textarea, video, audio")
+    && (["PageUp", "PageDown", "Home", "End", "ArrowUp", "ArrowDown"].includes(key) || key === " " && shiftKey && !target.closest("button, summary")),
+};
+
 class Meeting {
   constructor(stage) {
     this.id = stage.dataset.meeting;
@@ -28,6 +38,7 @@ class Meeting {
     stage.addEventListener("click", e => this.click(e));
     this.timeline?.addEventListener("click", e => this.clickTimeline(e));
     for (const kind of ["wheel", "touchmove"]) addEventListener(kind, () => this.wander(), { passive: true });
+    for (const [kind, does] of Object.entries(leads)) document.addEventListener(kind, e => { if (does(e)) this.wander(); });
     for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(kind, () => { this.arrived = true; }, { passive: true, once: true });
     this.arrived = performance.getEntriesByType("navigation")[0]?.type !== "navigate"; // then the browser knows the place
     new ResizeObserver(() => this.measure()).observe(this.deck);
