@@ -62,6 +62,7 @@ func TestBrowser(t *testing.T) {
 		"shows its buttons":       browserShowsItsButtons,
 		"reads around the talk":   browserReadsAroundTheTalk,
 		"stays with the reader":   browserStaysWithTheReader,
+		"status while indexing":   browserStatusWhileIndexing,
 	})
 }
 

@@ -8,7 +8,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"minutebook/api"
 	"minutebook/internal/browsertest"
+	syncer "minutebook/sync"
 )
 
 // setHidden is a script that hides the page, as a window does that comes before it, or shows it.
@@ -147,4 +149,27 @@ func browserStaysWithTheReader(t *testing.T, c *browsertest.Chromium) {
 	takePicture(t, b, "stays")
 	b.Do(chromedp.Evaluate[chromedp.Void](`window.pulled = 0, Element.prototype.scrollIntoView = () => { pulled++; }, player.currentTime = 3000`))
 	b.WaitFor(`Number(document.querySelector(".lines .now").dataset.t) > 2900 && pulled === 0`)
+}
+
+// browserStatusWhileIndexing sees the status move while the index is behind, with the banner that
+// comes above it and the one that was there.
+func browserStatusWhileIndexing(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, meeting(1, "One", "2026-06-10T09:00:00Z", ""))
+	tell := func(name string, used int) {
+		s.status = &syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme", Suspended: name, Budget: []api.Usage{{Class: api.ClassHeavy, Limit: 30, Used: used}}}}}
+	}
+	b := c.Open(t, s.URL)
+	for _, name := range []string{"a walrus refuses", "a gnu refuses"} {
+		tell("", 0)
+		b.Do(chromedp.Navigate(s.URL + "/status"))
+		b.WaitFor(`document.querySelector(".budget meter")?.value === 0`)
+		tell("", 17)
+		b.WaitFor(`document.querySelector(".budget meter").value === 17`) // an event has come
+		s.index.Rebuild()
+		tell(name, 18)
+		b.WaitFor(`document.querySelector(".account")?.textContent.includes("` + name + `") && !!document.querySelector(".tiles")`)
+	}
+	if !browsertest.Evaluate[bool](b, `!!document.querySelector(".banner")`) {
+		t.Error("there is no banner")
+	}
 }

@@ -1,15 +1,17 @@
 // The status as it changes. The page is whole without this file.
 import { $, $$, base, leaveIfOver, patience, readPage } from "./app.js";
 
+const live = "main [data-live]"; // the banner above it is another's
+
 // refreshParts replaces the parts of the page that have changed, except the one in which the
 // reader is.
 async function refreshParts() {
   const page = await readPage(location.pathname);
-  const whole = page && $("[data-live]", page);
+  const whole = page && $(live, page);
   if (!whole) return; // it may ask to sign in
-  const old = $$("[data-live] [data-part]"), fresh = $$("[data-part]", whole);
+  const old = $$(`${live} [data-part]`), fresh = $$("[data-part]", whole);
   if (old.length !== fresh.length) { // an account came or went
-    if (!$("[data-live]").contains(document.activeElement)) $("[data-live]").replaceChildren(...whole.childNodes);
+    if (!$(live).contains(document.activeElement)) $(live).replaceChildren(...whole.childNodes);
     return;
   }
   old.forEach((part, i) => {
