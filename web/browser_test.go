@@ -63,6 +63,7 @@ func TestBrowser(t *testing.T) {
 		"reads around the talk":   browserReadsAroundTheTalk,
 		"stays with the reader":   browserStaysWithTheReader,
 		"status while indexing":   browserStatusWhileIndexing,
+		"copies the moment":       browserCopiesTheMoment,
 	})
 }
 

@@ -157,3 +157,24 @@ func browserQuotes(t *testing.T, c *browsertest.Chromium) {
 	press("date and link", "Dan: “A walrus.”\n— Odd walrus, 0:01\n"+s.URL+"/meetings/2?t=1")
 	press("as Markdown", "> **Dan:** A walrus.\n>\n> — [Odd walrus, 0:01]("+s.URL+"/meetings/2?t=1)\n")
 }
+
+// browserCopiesTheMoment copies links to meetings without a recording: to the line of the reader,
+// else to the moment of the address.
+func browserCopiesTheMoment(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, longMeeting(1, 500), meeting(2, "No talk", "2026-06-10T09:00:00Z", ""))
+	b := c.Open(t, s.URL)
+	for _, each := range []struct{ page, keys, moment string }{{"1", "jjj", "14"}, {"1?t=701", "", "700"}, {"1", "", "0"}, {"2?t=83", "", "83"}} {
+		b.Do(chromedp.Navigate(s.URL + "/meetings/" + each.page))
+		b.WaitFor(`!!document.querySelector("[role=status]")`)
+		b.Do(chromedp.Evaluate[chromedp.Void](noteCopies))
+		for _, key := range each.keys + "c" {
+			b.Press(string(key))
+		}
+		b.WaitFor(`!!window.copied_ && document.querySelector("body > [role=status]").textContent === "Copied"`)
+		takePicture(t, b, "copied"+each.moment)
+		if got := browsertest.Evaluate[string](b, `copied_`); got != s.URL+"/meetings/"+each.page[:1]+"?t="+each.moment {
+			t.Errorf("%s, %q: %s is copied", each.page, each.keys, got)
+		}
+		b.WaitFor(`document.querySelector("body > [role=status]").textContent === ""`)
+	}
+}

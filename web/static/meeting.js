@@ -33,7 +33,7 @@ class Meeting {
     this.resume.hidden = true;
     this.edition = stage.dataset.edition;
     this.renewed = document.createElement("div");
-    this.renewed.role = "status"; // heard when the button comes
+    this.renewed.role = "status"; // heard when something comes
     document.body.append(this.resume, this.renewed);
     stage.addEventListener("click", e => this.click(e));
     this.timeline?.addEventListener("click", e => this.clickTimeline(e));
@@ -339,10 +339,13 @@ class Meeting {
     try { localStorage.setItem("rate", this.media.playbackRate); } catch { /* storage may be refused */ }
   }
 
+  // copy copies a link to the moment of the recording; where there is none, to the line of the
+  // reader, else to the moment of the address.
   async copy() {
     const url = new URL(location.pathname, location);
-    url.searchParams.set("t", Math.floor(this.media ? this.seconds : Number(this.current?.dataset.t ?? 0)));
-    const said = this.copier ?? document.createElement("button");
+    const line = document.activeElement?.closest(".lines > li") ?? $(".lines .here");
+    url.searchParams.set("t", Math.floor(this.media ? this.seconds : line?.dataset.t ?? (this.asked || 0)));
+    const said = this.copier ?? document.createElement("div");
     try {
       await navigator.clipboard.writeText(url.href);
       said.textContent = "Copied";
@@ -350,7 +353,11 @@ class Meeting {
       history.replaceState(history.state, "", url);
       said.textContent = "In the address bar";
     }
-    setTimeout(() => { said.textContent = "Copy link"; }, 1600);
+    if (said !== this.copier) {
+      said.className = "resume";
+      this.renewed.append(said);
+    }
+    setTimeout(() => { if (said === this.copier) said.textContent = "Copy link"; else said.remove(); }, 1600);
   }
 
   // step moves line by line; enter plays from the line.
