@@ -26,6 +26,7 @@ func TestBrowserEntry(t *testing.T) {
 		"end of a session":     browserShowsTheEndOfASession,
 		"end of a person":      browserShowsTheEndOfAPerson,
 		"passkey alone":        browserIsInvitedByPasskey,
+		"keeps its note":       browserKeepsItsNote,
 		"provider":             browserSignsInAtAProvider,
 		"axe":                  browserAxeFindsNothingInside,
 		"under a path":         browserStaysUnderTheBasePath,

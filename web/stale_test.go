@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
 	"minutebook/internal/browsertest"
 	"minutebook/web/access"
 )
@@ -191,6 +192,32 @@ func (s *entrySite) giveSession(b *browsertest.Browser) {
 			s.t.Fatal(err)
 		}
 	}
+}
+
+// browserKeepsItsNote keeps a note while a colleague and another window add theirs: the focus goes
+// to it, and to the form when it is deleted.
+func browserKeepsItsNote(t *testing.T, c *browsertest.Chromium) {
+	s := newEntrySite(t, nil)
+	s.apply(meeting(9000, "Walrus", "2026-06-10T09:00:00Z", ""))
+	bob, _ := s.add("bob@acme.example", true)
+	ana := s.signIn("ana@acme.example", false)
+	b := c.Open(t, s.URL)
+	s.giveSession(b)
+	add := func(person access.Person, text string) {
+		_, err := s.notes.Add(t.Context(), notes.Note{RecordingID: 9000, At: -1, Text: text, Person: person.ID})
+		must(t, err)
+	}
+	b.Do(chromedp.Navigate(s.URL + "/meetings/9000"))
+	add(bob, "Bob's.")
+	add(ana, "Ana's other one.")
+	b.Do(chromedp.Click(chromedp.CSS(".addnote summary")), chromedp.SendKeys(chromedp.CSS(".addnote textarea"), "Ana's. "), chromedp.Click(chromedp.CSS(".addnote button")))
+	b.WaitFor(`document.querySelectorAll(".notes li").length === 3`)
+	if got := browsertest.Evaluate[string](b, `document.activeElement.closest("li")?.querySelector("p").textContent ?? ""`); got != "Ana's." {
+		t.Errorf("the focus is at the note %q", got)
+	}
+	add(bob, "Bob's second.")
+	b.Do(chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".notes li")].find(l => l.textContent.includes("Ana's.")).querySelector("[value=delete]").click()`))
+	b.WaitFor(`document.querySelectorAll(".notes li").length === 3 && document.querySelector(".notes").textContent.includes("Bob's second.") && !!document.activeElement.closest(".addnote")`)
 }
 
 // TestStaleForms sends forms of a window that does not know what another window did.

@@ -187,7 +187,7 @@ function showItems(form, old, fresh) {
 }
 
 // showNotes shows notes anew, but for those that are being written. The focus goes to the new
-// or changed one.
+// or changed one: others may have come meanwhile, from other people and windows.
 const isWritten = form => form.elements.text.value !== form.elements.text.defaultValue;
 function showNotes(form, old, fresh, page) {
   const number = f => f.elements.note?.value;
@@ -200,7 +200,8 @@ function showNotes(form, old, fresh, page) {
     place.replaceWith(draft);
   }
   $("nav.parts")?.replaceChildren(...$("nav.parts", page)?.childNodes ?? []);
-  const shown = $$("li[id]", old).find(l => !had.has(l.id)) ?? (number(form) && $(`#note${number(form)}`, old)) ?? $(".addnote", old);
+  const own = $$("li[id]", old).filter(l => number(form) ? l.id === `note${number(form)}` : !had.has(l.id) && $("summary", l));
+  const shown = own.find(l => $("textarea", l).value === form.elements.text.value.trim()) ?? own[0] ?? $(".addnote", old);
   $("summary", shown).focus({ preventScroll: true });
   shown.scrollIntoView({ block: "nearest" });
 }
