@@ -286,6 +286,21 @@ func browserTicksInPlace(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.form.elements.text.value = "of no meeting", document.activeElement.click()`))
 	b.WaitFor(`location.pathname === "/actions/tick" && document.querySelector("main").textContent.includes("no such action item")`)
 
+	// After the last item of a list, the focus goes to the one before, and to the page after the only one.
+	b.Do(chromedp.Navigate(s.URL + "/actions"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.boxes = () => [...document.querySelectorAll(".tick button")], window.label = boxes().at(-2).ariaLabel, boxes().at(-1).click()`))
+	b.WaitFor(fmt.Sprintf(`boxes().length === %d`, number-2))
+	if !browsertest.Evaluate[bool](b, `document.activeElement.ariaLabel === label`) {
+		t.Error("the focus is not at the item before the last one")
+	}
+	one := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"action_items":[{"description":"Feed it","recording_timestamp":"00:01:01"}]`))
+	other := c.Open(t, one.URL)
+	other.Do(chromedp.Navigate(one.URL+"/actions"), chromedp.Evaluate[chromedp.Void](`document.querySelector(".tick button").click()`))
+	other.WaitFor(`!document.querySelector(".tick button")`)
+	if !browsertest.Evaluate[bool](other, `document.activeElement.id === "main"`) {
+		t.Error("the focus is not at the page after its only item")
+	}
+
 	b.Do(chromedp.Navigate(s.URL + "/actions?state=all"))
 	address := browsertest.Evaluate[string](b, `[...document.querySelectorAll(".actions li")].find(l => l.querySelector("form.tick")).querySelector("a.row").href.split("?")[0]`)
 	b.Do(chromedp.Navigate(address))

@@ -149,6 +149,12 @@ func browserStaysWithTheReader(t *testing.T, c *browsertest.Chromium) {
 	takePicture(t, b, "stays")
 	b.Do(chromedp.Evaluate[chromedp.Void](`window.pulled = 0, Element.prototype.scrollIntoView = () => { pulled++; }, player.currentTime = 3000`))
 	b.WaitFor(`Number(document.querySelector(".lines .now").dataset.t) > 2900 && pulled === 0`)
+	// A table that is wider than the page is moved in by its keys.
+	b.Do(chromedp.Evaluate[chromedp.Void](`player.pause(), document.querySelector(".prose table").focus(), window.second = player.currentTime`))
+	b.Press(kb.ArrowLeft)
+	if !browsertest.Evaluate[bool](b, `player.currentTime === second`) {
+		t.Error("the keys of a table move the recording")
+	}
 }
 
 // browserStatusWhileIndexing sees the status move while the index is behind, with the banner that

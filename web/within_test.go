@@ -39,6 +39,10 @@ func browserSearchesWithin(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`(() => { const s = document.querySelector(".within select"); s.value = "Speaker 4"; s.dispatchEvent(new Event("change", { bubbles: true })); })()`))
 	b.WaitFor(`[...document.querySelectorAll(".lines > li:not([hidden])")].every(l => /^e\d+$/.test(l.id) && Math.floor(l.id.slice(1) / 3) % 6 === 4)`)
 	b.WaitFor(`document.querySelectorAll(".lines > li:not([hidden])").length === 83`)
+	b.WaitFor(`document.querySelectorAll('.lines a.clock[tabindex="0"]').length === 1`)
+	if line := browsertest.Evaluate[string](b, `document.querySelector('.lines > li:not([hidden]) a.clock[tabindex="0"]')?.closest("li").id ?? ""`); line != "e264" {
+		t.Errorf("the Tab key leads to the line %q", line)
+	}
 	// The address keeps both, also without scripts.
 	body := s.shows(200, "/meetings/1?find=walrus&speaker=Speaker+4", "<mark>walrus</mark>", "selected>Speaker 4", ">clear</a>")
 	if n := strings.Count(body, "<li id=\"e"); n != 83 {

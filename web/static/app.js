@@ -169,21 +169,21 @@ function showUnanswered(form) {
   place.append(said);
 }
 
-// showItems shows action items anew. The focus stays at the item, or goes to the next one that
-// is left.
+// showItems shows action items anew. The focus stays at the item, or goes to the nearest one
+// that is left.
 const item = form => ["meeting", "at", "text"].map(name => form.elements[name].value).join("\n");
 function showItems(form, old, fresh) {
-  const forms = $$("form.tick", old), tops = new Map(forms.slice(forms.indexOf(form)).map(f => [item(f), f.getBoundingClientRect().top]));
+  const forms = $$("form.tick", old), at = forms.indexOf(form);
+  const tops = [...forms.slice(at), ...forms.slice(0, at).reverse()].map(f => [item(f), f.getBoundingClientRect().top]);
   const open = $$("details", old).map(d => d.open);
   old.replaceChildren(...fresh.childNodes);
   $$("details", old).forEach((d, i) => { d.open = open[i] ?? d.open; });
   const left = new Map($$("form.tick", old).map(f => [item(f), f]));
-  for (const [key, top] of tops) if (left.has(key)) {
-    const next = left.get(key);
-    $("button", next).focus({ preventScroll: true });
-    scrollBy({ top: next.getBoundingClientRect().top - top, behavior: "instant" });
-    break;
-  }
+  const near = tops.find(([key]) => left.has(key));
+  if (!near) return void $("main").focus({ preventScroll: true });
+  const next = left.get(near[0]);
+  $("button", next).focus({ preventScroll: true });
+  scrollBy({ top: next.getBoundingClientRect().top - near[1], behavior: "instant" });
 }
 
 // showNotes shows notes anew, but for those that are being written. The focus goes to the new

@@ -208,7 +208,7 @@ class Meeting {
   }
 
   tabTo(line) {
-    if (!line) return;
+    if (!line || line.hidden) return;
     if (this.tabbed) $("a.clock", this.tabbed).tabIndex = -1;
     $("a.clock", line).tabIndex = 0;
     this.tabbed = line;
@@ -381,7 +381,7 @@ class Meeting {
       case "p": this.within.step(-1); return true;
       case "c": this.copy(); return true;
     }
-    if (!m || e.target === m) return false;
+    if (!m || e.target === m || e.key.startsWith("Arrow") && e.target.closest("table, .scroll")) return false;
     switch (e.key) {
       case " ": if (e.shiftKey) return false; if (!e.repeat) this.playPause(); return true;
       case "ArrowLeft": m.currentTime = Math.max(0, m.currentTime - 5); return true;

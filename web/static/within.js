@@ -98,6 +98,8 @@ export class Within {
       who = $(".who", line)?.textContent ?? who;
       line.hidden = this.speaker.value !== "" && who !== this.speaker.value;
     }
+    const at = this.lines.indexOf(this.page.tabbed);
+    if (this.page.tabbed?.hidden) this.page.tabTo(this.lines.find((l, i) => i > at && !l.hidden) ?? this.lines.findLast(l => !l.hidden));
     this.remember("speaker", this.speaker.value);
     this.tell();
   }
