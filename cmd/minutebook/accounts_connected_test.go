@@ -252,13 +252,7 @@ func acceptInvitation(t *testing.T, daemon *program, link string) *signedIn {
 	if err != nil || !ok {
 		t.Fatalf("the link %q, %v", link, err)
 	}
-	var at string
-	eventually(t, time.Minute, "the log says where the page is", func() (ok bool, last any) {
-		_, at, ok = strings.Cut(daemon.log(), `"web":"127.0.0.1:`)
-		return ok, daemon.log()
-	})
-	port, _, _ := strings.Cut(at, `"`)
-	b := &signedIn{http.Client{Jar: jar}, "http://localhost:" + port}
+	b := &signedIn{http.Client{Jar: jar}, strings.Replace("http://"+daemon.pageAddress(), "127.0.0.1", "localhost", 1)}
 	b.post(t, "/invitation", "secret", secret, "password", "a long enough password", "again", "a long enough password")
 	return b
 }

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +18,6 @@ import (
 	"minutebook/control"
 	"minutebook/internal/testrun"
 )
-
-var listensAt = regexp.MustCompile(`"web":"([^"]+)"`)
 
 // startDepartment starts a daemon whose page is under a path of the proxy at address, with
 // one meeting that is titled by the path, and returns it with the address of its page. The
@@ -39,12 +36,9 @@ func startDepartment(t *testing.T, proxy *http.ServeMux, address, path string, s
 	}
 	daemon := start(t, "serve", "--create", "-c", config)
 	run(t, "import", talk, "--visible-to", "ann@example.com", "-c", config)
-	found := listensAt.FindStringSubmatch(daemon.log())
-	if found == nil {
-		t.Fatalf("the log does not say where the page listens: %s", daemon.log())
-	}
+	listens := daemon.pageAddress()
 	forward := http.Handler(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.Out.URL.Scheme, r.Out.URL.Host = "http", found[1]
+		r.Out.URL.Scheme, r.Out.URL.Host = "http", listens
 		r.Out.Host = r.In.Host
 		r.SetXForwarded()
 	}})

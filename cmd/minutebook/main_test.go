@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -150,6 +151,18 @@ func eventually(t *testing.T, timeout time.Duration, what string, yes func() (bo
 		pause = min(pause*3/2, time.Second)
 	}
 	t.Fatalf("%s: not within %v; last seen: %+v", what, timeout, last)
+}
+
+// pageAddress waits for the log to say where the page listens: the daemon's first line of
+// standard output may come before its log.
+func (p *program) pageAddress() string {
+	p.t.Helper()
+	var found []string
+	eventually(p.t, time.Minute, "the log says where the page listens", func() (bool, any) {
+		found = regexp.MustCompile(`"web":"([^"]+)"`).FindStringSubmatch(p.log())
+		return found != nil, p.log()
+	})
+	return found[1]
 }
 
 // get fetches a page and returns its body; anything but 200 fails the test.

@@ -11,10 +11,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/control"
 	"minutebook/internal/testrun"
@@ -88,22 +86,18 @@ func TestPageHasItsOwnCertificate(t *testing.T) {
 	file := filepath.Join(dir, "config.toml")
 	run(t, "init", "-c", file)
 	daemon := start(t, "serve", "-c", file)
-	var listens []string
-	eventually(t, time.Minute, "the log names the address", func() (bool, any) {
-		listens = regexp.MustCompile(`"web":"([^"]+)"`).FindStringSubmatch(daemon.log())
-		return listens != nil, daemon.log()
-	})
+	listens := daemon.pageAddress()
 	roots := x509.NewCertPool()
 	roots.AddCert(own.Certificate())
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if address == "example.com:443" {
-				address = listens[1]
+				address = listens
 			}
 			return (&net.Dialer{}).DialContext(ctx, network, address)
 		}}}
 	for address, want := range map[string]int{
-		"https://example.com/": 200, "https://example.com/metrics": 401, "http://" + listens[1] + "/": 400,
+		"https://example.com/": 200, "https://example.com/metrics": 401, "http://" + listens + "/": 400,
 		"http://" + beside + "/metrics": 200, "http://" + beside + "/readyz": 200, "http://" + beside + "/": 404, "http://" + beside + "/api/v1/meetings": 404,
 	} {
 		resp, err := client.Get(address)
