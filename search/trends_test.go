@@ -56,7 +56,7 @@ func TestTrends(t *testing.T) {
 		{"speaker:bob budget", TrendMonth, "6 2026-01=6"}, // in the moments in which Bob speaks
 		{"speaker:bob OR speaker:cy budget", TrendMonth, "6 2026-01=6"},
 		{"speaker:cy OR speaker:dee budget", TrendMonth, "0"},
-		{"speaker:anna OR speaker:anna@own.example budget", TrendMonth, "5 2026-01=4 2026-02=0 2026-03=1"}, // not what Bob says five minutes later
+		{"speaker:anna OR speaker:anna@own.example budget", TrendMonth, "5 2026-01=4 2026-02=0 2026-03=1"}, // without the word that Bob says five minutes later
 		{"budget", TrendTeam, "7 Sales=7"},
 		{"budget", TrendPerson, "7 Anna Lee=7 Bob Stone=6"},
 		{"in:title budget", TrendMonth, "1 2026-01=1"},

@@ -118,7 +118,7 @@ func TestClipsOfABucket(t *testing.T) {
 	}
 }
 
-// noteCopies is a script that takes what is copied to the clipboard.
+// noteCopies is a script that takes the texts which are copied to the clipboard.
 const noteCopies = `Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => { window.copied_ = text; } } })`
 
 // browserQuotes selects words of two lines and copies them as a quote and as a clip.

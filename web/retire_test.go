@@ -1,9 +1,7 @@
 package web
 
 import (
-	"context"
 	"io"
-	"net/http"
 	"testing"
 	"time"
 
@@ -19,16 +17,7 @@ func TestRetiredPageAsksTheNextOne(t *testing.T) {
 	var o Options
 	s := newEntrySiteWith(t, access.Options{}, func(p *Options) { o = *p })
 	eve := s.signIn("eve@acme.example", true)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/v1/status/events", nil)
-	must(t, err)
-	resp, err := s.Client.Do(r)
-	must(t, err)
-	defer resp.Body.Close()
-	if _, err := io.ReadFull(resp.Body, make([]byte, len("event: status"))); err != nil {
-		t.Fatal(err)
-	}
+	r, events := s.openEvents(t)
 	page := s.Config.Handler.(*Handler)
 	for range 2 { // a page that has replaced another one is replaced too
 		o.Entry.Passwords, o.Registry = false, nil
@@ -37,7 +26,7 @@ func TestRetiredPageAsksTheNextOne(t *testing.T) {
 		page.Retire(next)
 		page = next
 	}
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+	if _, err := io.Copy(io.Discard, events); err != nil {
 		t.Errorf("the session of a password reads on: %v", err)
 	}
 	token, _, err := s.people.CreateToken(t.Context(), eve.Actor(), eve.ID, "program", []access.Scope{access.ScopeRead}, s.now.Load().Add(time.Hour))

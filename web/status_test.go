@@ -124,21 +124,28 @@ func TestStatusEventsEndWithTheSession(t *testing.T) {
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	p := s.signIn("ann@acme.example", true)
+	_, events := s.openEvents(t)
+	_, err := s.people.EndSessions(t.Context(), access.ActorCommand, p.ID)
+	must(t, err)
+	if _, err := io.Copy(io.Discard, events); err != nil {
+		t.Errorf("the events go on: %v", err)
+	}
+}
+
+// openEvents opens the events of the status, of which the first has come, for a minute.
+func (s *entrySite) openEvents(t *testing.T) (r *http.Request, events io.Reader) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/v1/status/events", nil)
 	must(t, err)
 	resp, err := s.Client.Do(r)
 	must(t, err)
-	defer resp.Body.Close()
+	t.Cleanup(func() { resp.Body.Close() })
 	if _, err := io.ReadFull(resp.Body, make([]byte, len("event: status"))); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.people.EndSessions(t.Context(), access.ActorCommand, p.ID)
-	must(t, err)
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		t.Errorf("the events go on: %v", err)
-	}
+	return r, resp.Body
 }
 
 func TestStatusTellsOfBackupsAndTheDisk(t *testing.T) {
