@@ -73,7 +73,8 @@ func (h Deps) exportFiles(ctx context.Context, q ExportRequest, emit Emit) (expo
 }
 
 // findAll returns the ids of all meetings that match a whole query. It fails where the
-// index cannot name all of them: an export takes the others out of its folder.
+// index that is there has not all of them yet, or has not checked all: an export takes the
+// others out of its folder.
 func (h Deps) findAll(ctx context.Context, query string) ([]int64, error) {
 	index, err := h.Index(ctx)
 	if err != nil {
@@ -92,7 +93,7 @@ func (h Deps) findAll(ctx context.Context, query string) ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p := answer.Progress; p.Indexed < p.Total {
+		if p := answer.Progress; p.Rebuilding && p.Indexed < p.Total {
 			return nil, fmt.Errorf("export what a query finds: the index has %d of %s: wait until it is built (`minutebook status`)", p.Indexed, phrase.Meetings(p.Total))
 		}
 		if !answer.Exact {

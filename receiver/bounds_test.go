@@ -141,21 +141,31 @@ func TestSlowSenders(t *testing.T) {
 	}
 }
 
+// sendSlowly sends a delivery whose body comes as write writes it, to a receiver that gives
+// small bodies a second, and returns the status of the answer.
+func sendSlowly(t *testing.T, id string, size int, write func(w io.Writer, body []byte)) int {
+	t.Helper()
+	r := start(t, Options{BodyTime: time.Second})
+	whole := bytes.Repeat([]byte(" "), size)
+	body, w := io.Pipe()
+	req := signedRequest(t, r.url, "anna", secretA, id, time.Now(), whole)
+	req.Body, req.ContentLength = body, int64(size)
+	go func() {
+		write(w, whole)
+		w.Close()
+	}()
+	return send(t, req).status
+}
+
 // A large body may take longer than BodyTime: a second more for each 64 KiB that have come.
 func TestASlowLargeBodyIsTaken(t *testing.T) {
 	t.Parallel()
-	r := start(t, Options{BodyTime: time.Second})
-	whole := bytes.Repeat([]byte(" "), 512<<10)
-	body, rest := io.Pipe()
-	req := signedRequest(t, r.url, "anna", secretA, "slow", time.Now(), whole)
-	req.Body, req.ContentLength = body, int64(len(whole))
-	go func() {
-		_, _ = rest.Write(whole[:500<<10])
+	got := sendSlowly(t, "slow", 512<<10, func(w io.Writer, body []byte) {
+		_, _ = w.Write(body[:500<<10])
 		time.Sleep(1200 * time.Millisecond) // a sender that is slower than BodyTime
-		_, _ = rest.Write(whole[500<<10:])
-		rest.Close()
-	}()
-	if got := send(t, req).status; got != 200 {
+		_, _ = w.Write(body[500<<10:])
+	})
+	if got != 200 {
 		t.Errorf("a large body that comes slowly: %d, want 200", got)
 	}
 }
@@ -164,21 +174,15 @@ func TestASlowLargeBodyIsTaken(t *testing.T) {
 // at the moment.
 func TestASteadyLargeBodyIsTaken(t *testing.T) {
 	t.Parallel()
-	r := start(t, Options{BodyTime: time.Second})
-	whole := bytes.Repeat([]byte(" "), 256<<10)
-	body, rest := io.Pipe()
-	req := signedRequest(t, r.url, "anna", secretA, "steady", time.Now(), whole)
-	req.Body, req.ContentLength = body, int64(len(whole))
-	go func() {
-		for begun, sent := time.Now(), 0; sent < len(whole); {
+	got := sendSlowly(t, "steady", 256<<10, func(w io.Writer, body []byte) {
+		for begun, sent := time.Now(), 0; sent < len(body); {
 			time.Sleep(20 * time.Millisecond)
-			due := min(int(time.Since(begun)*(78<<10)/time.Second), len(whole))
-			_, _ = rest.Write(whole[sent:due])
+			due := min(int(time.Since(begun)*(78<<10)/time.Second), len(body))
+			_, _ = w.Write(body[sent:due])
 			sent = due
 		}
-		rest.Close()
-	}()
-	if got := send(t, req).status; got != 200 {
+	})
+	if got != 200 {
 		t.Errorf("a large body that comes steadily: %d, want 200", got)
 	}
 }

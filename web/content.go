@@ -176,8 +176,8 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// addOwn adds the notes and ticks of people here to a meeting, as an export does. To a visitor who does
-// not see everything, a merged person has no name that is of other meetings alone.
+// addOwn adds the notes and ticks of people here to a meeting, as an export does. To a visitor
+// who does not see everything, a merged person has no name that is of other meetings alone.
 func (s *server) addOwn(r *http.Request, m *export.Meeting) error {
 	groups, err := s.Notes.Groups(r.Context())
 	if err != nil {

@@ -90,13 +90,13 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 // countForgotten returns how many meetings a copied archive.db has, and how many of them were
 // forgotten since.
 func countForgotten(ctx context.Context, db *sql.DB, forgotten []generation.Forgotten) (all, since int, err error) {
-	held, err := sqlite.Column[int64](ctx, db, `SELECT recording_id FROM meetings`)
-	for _, id := range held {
+	ids, err := sqlite.Column[int64](ctx, db, `SELECT recording_id FROM meetings`)
+	for _, id := range ids {
 		if slices.ContainsFunc(forgotten, func(f generation.Forgotten) bool { return f.RecordingID == id }) {
 			since++
 		}
 	}
-	return len(held), since, err
+	return len(ids), since, err
 }
 
 // checkRows runs SQLite's checks over a database.

@@ -59,7 +59,7 @@ func TestAnImportIntoAnotherFileSystemIsTriedAgain(t *testing.T) {
 		}
 		var err error
 		if to, err = os.MkdirTemp(dir, "minutebook-test-*"); err != nil {
-			t.Skip(err)
+			t.Skip("no folder can be made on another file system: ", err)
 		}
 		t.Cleanup(func() { os.RemoveAll(to) })
 	}

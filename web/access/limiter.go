@@ -75,9 +75,10 @@ func (l *Limiter) Attempt(client netip.Addr, name, browser string) (c Charge, wa
 	return c, take(c.name, l.now(), attemptEveryByName, attemptsByName)
 }
 
-// Succeed gives the attempt of a sign-in back to the slots that it was counted in, and remembers the browser, by the secret
-// that it gets now in the place of its former one, as one of the name's own. Others learn
-// nothing of it: the name has as many attempts left as before.
+// Succeed gives the attempt of a sign-in back to the slots that it was counted in, and
+// remembers the browser, by the secret that it gets now in the place of its former one, as
+// one of the name's own. Others learn nothing of it: the name has as many attempts left as
+// before.
 func (l *Limiter) Succeed(c Charge, name, former, browser string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
