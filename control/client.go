@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -95,6 +96,9 @@ func orEnded(err error) error {
 		if errors.Is(err, broken) {
 			return errEnded
 		}
+	}
+	if strings.HasSuffix(err.Error(), "http: server closed idle connection") { // net/http does not export it
+		return errEnded
 	}
 	return err
 }
