@@ -6,7 +6,7 @@ export CGO_ENABLED := 1
 # Real meetings for tests and benchmarks; what wants them skips without them.
 export MINUTEBOOK_CORPUS ?= $(abspath ../shared/corpus)
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION := $(shell packaging/version)
 LDFLAGS := -X main.version=$(VERSION)
 
 # Checks beyond go vet; a function that no program reaches is deleted.
@@ -28,7 +28,7 @@ dist: ## the packages of a release in bin/dist: archives, .deb, .rpm, licences, 
 	packaging/dist bin/dist
 
 image: ## the container minutebook
-	docker build --build-arg VERSION=$$(packaging/version) -t minutebook .
+	docker build --build-arg VERSION=$(VERSION) -t minutebook .
 
 demo: build ## the whole of it on invented meetings, without an account
 	@bin/minutebook demo
