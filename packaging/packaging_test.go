@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"minutebook/config"
 	"minutebook/internal/testrun"
 )
@@ -49,13 +51,8 @@ func TestContainersConfiguration(t *testing.T) {
 	if err != nil || c.DataDir != "/data" || c.Web.Access != config.AccessPeople || c.Web.Listen != "0.0.0.0:8377" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	text, err := os.ReadFile("../compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, found := range regexp.MustCompile(`(?m)^ +(MINUTEBOOK_\w+): (.+)$`).FindAllStringSubmatch(string(text), -1) {
-		value := regexp.MustCompile(`\$\{DOMAIN[^}]*\}`).ReplaceAllString(found[2], "minutes.example")
-		image = append(image, found[1]+"="+value)
+	for name, value := range readCompose(t, "../compose.yaml").Services["minutebook"].Environment {
+		image = append(image, name+"="+regexp.MustCompile(`\$\{DOMAIN[^}]*\}`).ReplaceAllString(value, "minutes.example"))
 	}
 	c, err = config.Load("container.toml", "", image)
 	if err != nil || len(image) != 6 || c.Web.PublicURL != "https://minutes.example" || c.Receiver.PublicURL != "https://hooks.minutes.example" {
@@ -63,6 +60,64 @@ func TestContainersConfiguration(t *testing.T) {
 	}
 	if err == nil && len(c.UnknownVariables(image)) > 0 {
 		t.Errorf("%+v", c.UnknownVariables(image))
+	}
+}
+
+// compose is a compose.yaml.
+type compose struct {
+	Services map[string]struct {
+		Image       string
+		Build       *struct{ Context string }
+		Environment map[string]string
+		Volumes     []string
+	}
+}
+
+func readCompose(t *testing.T, path string) (c compose) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = yaml.Unmarshal(text, &c)
+	}
+	if err != nil || len(c.Services) == 0 {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return c
+}
+
+// TestComposeFindsItsFiles looks for the files that compose.yaml mounts, and for the
+// Dockerfile of an image that it builds: in the source, and in the examples of packages,
+// which have no source to build from.
+func TestComposeFindsItsFiles(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	examples := t.TempDir()
+	cmd := exec.Command("packaging/examples", examples)
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, dir := range []string{"..", examples} {
+		mounted := 0
+		for name, s := range readCompose(t, filepath.Join(dir, "compose.yaml")).Services {
+			var needed []string
+			if s.Build != nil {
+				needed = append(needed, filepath.Join(s.Build.Context, "Dockerfile"))
+			}
+			for _, volume := range s.Volumes {
+				if source, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(source, ".") {
+					needed = append(needed, source)
+					mounted++
+				}
+			}
+			for _, path := range needed {
+				if info, err := os.Stat(filepath.Join(dir, path)); err != nil || !info.Mode().IsRegular() {
+					t.Errorf("%s of %s: %v", name, dir, err)
+				}
+			}
+		}
+		if mounted != 2 {
+			t.Errorf("%s: %d files are mounted", dir, mounted)
+		}
 	}
 }
 
