@@ -25,19 +25,24 @@ func TestSearchOpensTheMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, 30*time.Second, "the meeting is found", func() (bool, any) {
-		out := run(t, "search", "--links", "title:t", "-c", r.config)
-		return strings.Contains(out, r.url+"/meetings/5"), out
+	eventually(t, 30*time.Second, "the moment is found", func() (bool, any) {
+		out := run(t, "search", "--links", "launch", "-c", r.config)
+		return strings.Contains(out, r.url+"/meetings/5?t=65\n"), out
 	})
+	if out := run(t, "search", "--links", "title:t", "-c", r.config); !strings.Contains(out, r.url+"/meetings/5\n") {
+		t.Errorf("a meeting without a moment: %s", out)
+	}
 	if out := run(t, "__complete", "show", "-c", r.config, "tit"); !strings.HasPrefix(out, "5\t") || !strings.Contains(out, "title") {
 		t.Errorf("completed with %q", out)
 	}
-	cmd := exec.Command("minutebook", "search", "--open", "title:t", "-c", r.config)
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if got, err := os.ReadFile(opened); err != nil || strings.TrimSpace(string(got)) != r.url+"/meetings/5" {
-		t.Errorf("opened %q, %v", got, err)
+	for query, want := range map[string]string{"launch": "/meetings/5?t=65", "title:t": "/meetings/5"} {
+		cmd := exec.Command("minutebook", "search", "--open", query, "-c", r.config)
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if got, err := os.ReadFile(opened); err != nil || strings.TrimSpace(string(got)) != r.url+want {
+			t.Errorf("%s opened %q, %v", query, got, err)
+		}
 	}
 }
