@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,14 @@ func TestPeopleBesideTheDaemon(t *testing.T) {
 	run(t, "user", "alias", "ann@example.com", "ann@old.example", "--data", box)
 	if people := runJSON[[]control.ListedPerson](t, "user", "list", "--data", box); len(people) != 1 || len(people[0].Addresses) != 2 {
 		t.Errorf("people: %+v", people)
+	}
+	for _, words := range [][]string{{"user", "alias"}, {"user", "remove"}, {"token", "list"}, {"audit", "--person"}} {
+		if out := run(t, slices.Concat([]string{"__complete", "--data", box}, words, []string{""})...); !strings.HasPrefix(out, "ann@example.com\n") {
+			t.Errorf("%s is completed with %q", words, out)
+		}
+	}
+	if out := run(t, "__complete", "--data", box, "user", "alias", "ann@example.com", ""); strings.Contains(out, "@") {
+		t.Errorf("a new address is completed with %q", out)
 	}
 	audit := run(t, "audit", "--data", box)
 	for _, row := range []string{"system  configuration  ", "command  token.made  ann@example.com  token 1", "command  address.added  ann@example.com"} {

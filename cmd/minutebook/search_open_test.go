@@ -35,6 +35,9 @@ func TestSearchOpensTheMoment(t *testing.T) {
 	if out := run(t, "__complete", "show", "-c", r.config, "tit"); !strings.HasPrefix(out, "5\t") || !strings.Contains(out, "title") {
 		t.Errorf("completed with %q", out)
 	}
+	if out := run(t, "__complete", "-c", r.config, "webhook", "replay", ""); !strings.HasPrefix(out, "1\t") || !strings.Contains(out, " ada ") {
+		t.Errorf("a delivery is completed with %q", out)
+	}
 	for query, want := range map[string]string{"launch": "/meetings/5?t=65", "title:t": "/meetings/5"} {
 		cmd := exec.Command("minutebook", "search", "--open", query, "-c", r.config)
 		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))

@@ -29,7 +29,13 @@ func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
 	key := runJSON[control.NewKey](t, "service", "keys", "create", "--data", dir, "--user", "ann@acme.example").APIKey
 	register(t, p.url, key, refusing.URL)
 
+	if out := run(t, "__complete", "--data", dir, "service", "keys", "create", "--user", ""); !strings.Contains(out, "ann@acme.example\t") {
+		t.Errorf("a user is completed with %q", out)
+	}
 	administer(t, dir, 1)
+	if out := run(t, "__complete", "--data", dir, "service", "deliveries", "retry", ""); !strings.Contains(out, "\twebhook of meeting 3, ") {
+		t.Errorf("a delivery is completed with %q", out)
+	}
 	if l := runJSON[service.Limits](t, "service", "limits", "--data", dir, "--elevated", "--window", "sliding"); !l.Elevated || l.Window != service.WindowSliding {
 		t.Errorf("limits are %+v", l)
 	}

@@ -12,14 +12,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"minutebook/api"
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/nearest"
 	"minutebook/internal/phrase"
+	"minutebook/service"
 )
 
 // finishCommand makes every misuse of a command, and of those below it, a [usageError],
-// and completes accounts, formats and meetings.
+// and completes the first argument.
 func (m *Main) finishCommand(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		m.finishCommand(sub)
@@ -42,15 +44,7 @@ func (m *Main) finishCommand(cmd *cobra.Command) {
 			return run(cmd, args)
 		}
 	}
-	switch {
-	case cmd.ValidArgsFunction != nil || len(cmd.ValidArgs) > 0:
-	case strings.HasSuffix(cmd.Use, " EMAIL"), strings.HasSuffix(cmd.Use, " [EMAIL]"):
-		cmd.ValidArgsFunction = m.completePerson
-	case strings.Contains(cmd.Use, "ACCOUNT"):
-		cmd.ValidArgsFunction = m.completeAccount
-	case strings.HasPrefix(cmd.Use, "show "), strings.HasPrefix(cmd.Use, "history "), strings.HasPrefix(cmd.Use, "forget "):
-		cmd.ValidArgsFunction = m.completeMeeting
-	}
+	m.completeArguments(cmd)
 }
 
 // explainArgs says which arguments a command takes.
@@ -87,6 +81,36 @@ func refuseNegative(cmd *cobra.Command) (err error) {
 	return err
 }
 
+// completeArguments completes the first argument of a command by its name in the use.
+func (m *Main) completeArguments(cmd *cobra.Command) {
+	if cmd.ValidArgsFunction != nil || len(cmd.ValidArgs) > 0 {
+		return
+	}
+	var complete cobra.CompletionFunc
+	name, takes, _ := strings.Cut(cmd.Use, " ")
+	argument, _, _ := strings.Cut(strings.Trim(takes, "[]"), " ")
+	switch {
+	case argument == "EMAIL":
+		complete = m.completePerson
+	case argument == "ACCOUNT":
+		complete = m.completeAccount
+	case name == "show", name == "history", name == "forget":
+		complete = m.completeMeeting
+	case name == "replay":
+		complete = m.completeReceived
+	case name == "retry":
+		complete = m.completeSending
+	default:
+		return
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, typed)
+	}
+}
+
 // completeFlags completes the values of flags by the flags' names, for a command and
 // those below it.
 func (m *Main) completeFlags(cmd *cobra.Command) {
@@ -99,6 +123,10 @@ func (m *Main) completeFlags(cmd *cobra.Command) {
 		switch {
 		case f.Name == "account":
 			complete = m.completeAccount
+		case f.Name == "person":
+			complete = m.completePerson
+		case f.Name == "user":
+			complete = m.completeUser
 		case ok && len(checked.words) > 0:
 			complete = cobra.FixedCompletions(checked.words, cobra.ShellCompDirectiveNoFileComp)
 		default:
@@ -109,9 +137,9 @@ func (m *Main) completeFlags(cmd *cobra.Command) {
 }
 
 // completeAccount offers the accounts of the configuration.
-func (m *Main) completeAccount(_ *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+func (m *Main) completeAccount(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 	path, err := m.configFile()
-	if err != nil || len(args) > 0 {
+	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	cfg, err := config.Load(path, m.dataDir, m.Environ)
@@ -124,55 +152,74 @@ func (m *Main) completeAccount(_ *cobra.Command, args []string, _ string) (names
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completionTime is how long the daemon may take for a completion.
-const completionTime = 2 * time.Second
-
-// completePerson offers the addresses of the people who may enter, while a daemon runs.
-func (m *Main) completePerson(cmd *cobra.Command, args []string, _ string) (addresses []cobra.Completion, _ cobra.ShellCompDirective) {
-	cfg, err := m.loadConfig()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ctx, stop := context.WithTimeout(cmd.Context(), completionTime)
-	defer stop()
-	daemon, err := control.Dial(ctx, cfg.DataDir)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer daemon.Close()
-	people, err := control.Call[[]control.ListedPerson](ctx, daemon, "user.list", struct{}{}, nil)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	for _, p := range people {
+// completePerson offers the addresses of the people who may enter.
+func (m *Main) completePerson(cmd *cobra.Command, _ []string, _ string) (addresses []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, p := range ask[[]control.ListedPerson](m, cmd, "user.list", struct{}{}) {
 		addresses = append(addresses, cobra.CompletionWithDesc(p.Address(), phrase.Tame(p.Name)))
 	}
 	return addresses, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeUser offers the addresses of the service's users.
+func (m *Main) completeUser(cmd *cobra.Command, _ []string, _ string) (addresses []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, u := range ask[[]api.User](m, cmd, "service.users.list", control.ServiceRequest{}) {
+		addresses = append(addresses, cobra.CompletionWithDesc(phrase.Tame(u.Email), phrase.Tame(u.Name.Or(""))))
+	}
+	return addresses, cobra.ShellCompDirectiveNoFileComp
+}
+
+// offered is how many meetings and deliveries a completion offers.
+const offered = 20
+
 // completeMeeting offers the meetings whose titles have a word that begins with the last
-// one typed, while a daemon runs: without one an answer would open the whole archive.
-func (m *Main) completeMeeting(cmd *cobra.Command, args []string, typed string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
+// one typed.
+func (m *Main) completeMeeting(cmd *cobra.Command, _ []string, typed string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	cfg, err := m.loadConfig()
-	if err != nil || len(args) > 0 || typed == "" {
+	if typed == "" {
 		return nil, directive
+	}
+	found := ask[control.SearchResult](m, cmd, "search", control.SearchRequest{Query: "in:title " + typed + "*", Limit: offered, Moments: 1})
+	for _, meeting := range found.Meetings {
+		ids = append(ids, cobra.CompletionWithDesc(fmt.Sprint(meeting.RecordingID), formatDay(meeting.Start)+" "+phrase.Tame(meeting.Title)))
+	}
+	return ids, directive
+}
+
+// completeReceived offers the numbers of the latest deliveries that came.
+func (m *Main) completeReceived(cmd *cobra.Command, _ []string, _ string) (numbers []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, d := range ask[[]control.DeliveryInfo](m, cmd, "webhook.deliveries", control.DeliveriesRequest{Limit: offered}) {
+		numbers = append(numbers, cobra.CompletionWithDesc(fmt.Sprint(d.ID), strings.Join([]string{d.ReceivedAt.Local().Format(time.DateTime), d.State, d.Account, d.Kind}, " ")))
+	}
+	return numbers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeSending offers the numbers of the deliveries that the service has to send.
+func (m *Main) completeSending(cmd *cobra.Command, _ []string, _ string) (numbers []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, d := range ask[[]service.Delivery](m, cmd, "service.deliveries.list", control.ServiceRequest{State: "pending", Limit: offered}) {
+		numbers = append(numbers, cobra.CompletionWithDesc(fmt.Sprint(d.ID), fmt.Sprintf("%s of meeting %d, %s", d.Kind, d.RecordingID, phrase.Count(d.Attempts, "attempt", "attempts"))))
+	}
+	return numbers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completionTime is how long the daemon may take for a completion.
+const completionTime = 2 * time.Second
+
+// ask returns the daemon's answer, or nothing where none runs: without a daemon an answer
+// would open the whole archive.
+func ask[R any](m *Main, cmd *cobra.Command, operation string, q any) (result R) {
+	cfg, err := m.loadConfig()
+	if err != nil {
+		return result
 	}
 	ctx, stop := context.WithTimeout(cmd.Context(), completionTime)
 	defer stop()
 	daemon, err := control.Dial(ctx, cfg.DataDir)
 	if err != nil {
-		return nil, directive
+		return result
 	}
 	defer daemon.Close()
-	found, err := control.Call[control.SearchResult](ctx, daemon, "search", control.SearchRequest{Query: "in:title " + typed + "*", Limit: 20, Moments: 1}, nil)
-	if err != nil {
-		return nil, directive
-	}
-	for _, meeting := range found.Meetings {
-		ids = append(ids, cobra.CompletionWithDesc(fmt.Sprint(meeting.RecordingID), formatDay(meeting.Start)+" "+phrase.Tame(meeting.Title)))
-	}
-	return ids, directive
+	result, _ = control.Call[R](ctx, daemon, operation, q, nil) // after an error there is nothing to offer
+	return result
 }
 
 // explainFlagError puts a mistake in a flag into words, and names the flag that may be meant.
