@@ -7,6 +7,7 @@
 //	pipe.go           pipes, whose reading is interrupted
 //	stream.go         JSON objects of a stream, with their lines
 //	foreign.go        a meeting that another program recorded
+//	identity.go       which meeting its words and its key name
 //	foreign_files.go  which files belong to one such meeting; listing a folder again
 //	files.go          opening and reading its files
 //	recording.go      its recording

@@ -36,53 +36,80 @@ func (f foreign) files() (all []string) {
 // foreignMeeting is a meeting of other programs' files, as the archive takes it.
 type foreignMeeting struct {
 	api.Meeting
-	shares     map[string]archive.ShareLevel
-	transcript string // file
-	recording  string // file, "" without
+	foreign
+	meta   Metadata
+	talk   captions.Transcript // until the meeting is filled
+	shares map[string]archive.ShareLevel
 
-	hasKey                                 bool // the metadata says which meeting it is
+	words, key                             int64 // the ids by the words, and by the key: 0 without
 	guessedTitle, guessedStart, guessedEnd bool
 	length                                 time.Duration // of the talk
 }
 
 // readForeign reads the files of a meeting. It fails with a [Wrong] for a file with an
 // error in it.
-func (o *Options) readForeign(f foreign) (m foreignMeeting, err error) {
-	var meta Metadata
+func readForeign(f foreign) (m foreignMeeting, err error) {
+	m.foreign = f
 	if f.metadata != "" {
-		if meta, err = readMetadata(f.metadata); err != nil {
+		if m.meta, err = readMetadata(f.metadata); err != nil {
 			return m, err
 		}
-		if err = meta.checkFiles(f); err != nil {
+		if err = m.meta.checkFiles(f); err != nil {
 			return m, err
 		}
 	}
+	if m.talk, err = readTranscript(f.transcript); err != nil {
+		return m, err
+	}
+	m.words, m.length = idOf("", m.talk), m.talk.End()
+	if m.meta.Key != "" {
+		m.key = idOf(m.meta.Key, m.talk)
+	}
+	return m, nil
+}
+
+// fill makes the meeting of the files' content. Guesses stay those of the meeting that the
+// archive has (row, nil without).
+func (m *foreignMeeting) fill(o *Options, row *archive.Row) (err error) {
+	wrong := func(err error) error { return Wrong{File: orOther(m.metadata, m.transcript), Err: err} }
+	meta := &m.meta
 	if meta.RecordedBy == "" {
 		meta.RecordedBy = o.Owner
 	}
 	if meta.VisibleTo == nil {
-		meta.VisibleTo = o.VisibleTo
+		meta.VisibleTo = nonNil(o.VisibleTo)
 	}
-	wrong := func(err error) error { return Wrong{File: orOther(f.metadata, f.transcript), Err: err} }
 	if err := meta.fill(&m.Meeting, o.zone()); err != nil {
-		return m, wrong(err)
+		return wrong(err)
 	}
-	if m.shares, err = ParseVisibleTo(meta.VisibleTo); err != nil {
-		return m, wrong(fmt.Errorf("visible_to: %w", err))
+	if meta.VisibleTo != nil {
+		if m.shares, err = ParseVisibleTo(meta.VisibleTo); err != nil {
+			return wrong(fmt.Errorf("visible_to: %w", err))
+		}
 	}
-	talk, err := readTranscript(f.transcript)
-	if err != nil {
-		return m, err
-	}
+	talk := m.talk
+	m.talk = captions.Transcript{} // is not kept twice
 	if m.TranscriptLanguage == "" {
 		m.TranscriptLanguage = talk.Language
 	}
-	if err := m.fillTranscript(&meta, talk); err != nil {
-		return m, wrong(err)
+	if err := m.fillTranscript(meta, talk); err != nil {
+		return wrong(err)
 	}
-	m.SharedWith, m.transcript, m.recording = api.SharedNoTeams, f.transcript, f.recording
-	m.RecordingID, m.hasKey, m.length = idOf(meta.Key, talk), meta.Key != "", talk.End()
-	return m, m.guess(f, o.zone())
+	m.SharedWith = api.SharedNoTeams
+	if err := m.guess(o.zone()); err != nil {
+		return err
+	}
+	if row != nil {
+		m.keepGuesses(row)
+	}
+	return nil
+}
+
+func nonNil(texts []string) []string {
+	if texts == nil {
+		return []string{}
+	}
+	return texts
 }
 
 func orOther(first, second string) string {
@@ -156,10 +183,10 @@ func idOf(key string, talk captions.Transcript) int64 {
 
 // guess fills in the title and the times that the metadata does not say, by the name
 // and the date of the transcript.
-func (m *foreignMeeting) guess(f foreign, zone *time.Location) error {
-	name := f.transcript
-	if isFolderMetadata(f.metadata) {
-		name = filepath.Dir(f.transcript)
+func (m *foreignMeeting) guess(zone *time.Location) error {
+	name := m.transcript
+	if isFolderMetadata(m.metadata) {
+		name = filepath.Dir(m.transcript)
 	}
 	title, start := guessByName(filepath.Base(name), zone)
 	end := m.RecordingEndTime
@@ -168,9 +195,9 @@ func (m *foreignMeeting) guess(f foreign, zone *time.Location) error {
 		m.guessedStart, m.RecordingStartTime = false, stampOf(end.Add(-m.length))
 	}
 	if start.IsZero() {
-		info, err := os.Stat(f.transcript)
+		info, err := os.Stat(m.transcript)
 		if err != nil {
-			return unreadable(f.transcript, err)
+			return unreadable(m.transcript, err)
 		}
 		start = info.ModTime()
 	}
@@ -181,7 +208,7 @@ func (m *foreignMeeting) guess(f foreign, zone *time.Location) error {
 		m.RecordingStartTime = stampOf(start)
 	}
 	if !m.guessedEnd && end.Before(m.RecordingStartTime.Time) {
-		return Wrong{File: f.metadata, Err: fmt.Errorf("end: %s is before %s, which the file's name says; give the start", end.Format(time.RFC3339), start.Format(time.RFC3339))}
+		return Wrong{File: m.metadata, Err: fmt.Errorf("end: %s is before %s, which the file's name says; give the start", end.Format(time.RFC3339), start.Format(time.RFC3339))}
 	}
 	m.setEnd()
 	return nil
@@ -196,14 +223,7 @@ func (m *foreignMeeting) setEnd() {
 
 // keepGuesses takes the guesses of the first import for a meeting that the archive has,
 // so that a copied file, with another name or date, changes nothing.
-func (m *foreignMeeting) keepGuesses(ctx context.Context, a *archive.Archive) error {
-	row, err := a.Row(ctx, m.RecordingID)
-	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+func (m *foreignMeeting) keepGuesses(row *archive.Row) {
 	if m.guessedTitle {
 		m.Title = row.Title
 	}
@@ -211,14 +231,13 @@ func (m *foreignMeeting) keepGuesses(ctx context.Context, a *archive.Archive) er
 		m.RecordingStartTime = stampOf(row.Start)
 		m.setEnd()
 	}
-	return nil
 }
 
-// addForeign takes a meeting into the archive: its content and who sees it at once, so that
-// nobody sees content that is not for them, then the recording. A crash in between is
-// completed by the next import of the same files.
-func (im *run) addForeign(ctx context.Context, m foreignMeeting) error {
-	if err := m.keepGuesses(ctx, im.archive); err != nil {
+// addForeign takes an identified meeting into the archive: its content and who sees it at
+// once, so that nobody sees content that is not for them, then the recording. A crash in
+// between is completed by the next import of the same files.
+func (im *run) addForeign(ctx context.Context, m foreignMeeting, row *archive.Row) error {
+	if err := m.fill(&im.Options, row); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(m.Meeting)

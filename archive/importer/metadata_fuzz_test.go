@@ -22,12 +22,15 @@ func FuzzMetadata(f *testing.F) {
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		m, err := (&Options{}).readForeign(foreign{transcript: talk, metadata: path})
+		m, err := readForeign(foreign{transcript: talk, metadata: path})
+		if err == nil {
+			err = m.fill(&Options{}, nil)
+		}
 		var wrong Wrong
 		if err != nil && !errors.As(err, &wrong) {
 			t.Errorf("the error names no file: %v", err)
 		}
-		if err == nil && m.RecordingID == 0 {
+		if err == nil && m.words == 0 {
 			t.Error("a meeting without an id")
 		}
 	})

@@ -89,11 +89,15 @@ func importForeign(ctx context.Context, a *archive.Archive, o Options, others []
 }
 
 func (im *run) importOne(ctx context.Context, f foreign) error {
-	m, err := im.readForeign(f)
+	m, err := readForeign(f)
 	if err != nil {
 		return err
 	}
-	return im.addForeign(ctx, m)
+	row, err := im.identify(ctx, &m, 0, false)
+	if err != nil {
+		return err
+	}
+	return im.addForeign(ctx, m, row)
 }
 
 // plainName returns the name that a file had before it was compressed and encrypted.

@@ -69,7 +69,7 @@ func TestUnreadableFilesAreNamedAndTheRestIsListed(t *testing.T) {
 			add(w)
 		}
 		for _, f := range all {
-			if _, err := (&Options{}).readForeign(f); err != nil {
+			if _, err := readForeign(f); err != nil {
 				add(err)
 			} else if f.recording != "" {
 				_, err := newRun(a, Options{}).attachFile(t.Context(), 1, f.recording)
@@ -191,7 +191,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	// Changed between the listing and the opening:
 	for name, want := range map[string]error{"pipe.vtt": errNoFile, "link secret.vtt": errLink} {
-		_, err := (&Options{}).readForeign(foreign{transcript: filepath.Join(dir, name)})
+		_, err := readForeign(foreign{transcript: filepath.Join(dir, name)})
 		if wrong, ok := errors.AsType[Wrong](err); !ok || !errors.Is(wrong, want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -44,7 +44,8 @@ func NewWatcher(a *archive.Archive, o Options, dir string) *Watcher {
 // taken is the archive's record of an imported transcript.
 type taken struct {
 	ID        int64  `json:"id"`
-	Signature string `json:"signature"` // of its files; "": not as a whole
+	Signature string `json:"signature"`       // of its files; "": not as a whole
+	Words     int64  `json:"words,omitempty"` // the id by its words; 0: an earlier version took it
 }
 
 // Look imports the meetings whose files are the same as at the look before, so that none
@@ -146,19 +147,24 @@ func (w *Watcher) take(ctx context.Context, f foreign, now sighting, all *Result
 			return false, fmt.Errorf("read mark %s: %w", key, err)
 		}
 	}
-	if before.Signature == signature && !now.again {
-		return true, w.resolve(ctx, f, before.ID)
-	}
 	im := newRun(w.archive, w.options)
-	mark := func(id int64, signature string) (archive.Mark, error) {
-		value, err := json.Marshal(taken{id, signature})
+	mark := func(t taken) (archive.Mark, error) {
+		value, err := json.Marshal(t)
 		return archive.Mark{Key: key, Value: value}, err
 	}
-	id, err := im.takeChanged(ctx, f, before.ID, func(id int64) (m archive.Mark, err error) {
+	if before.Signature == signature && !now.again {
+		if before.Words == 0 {
+			if err := im.learn(ctx, f, before, mark); err != nil {
+				return false, err
+			}
+		}
+		return true, w.resolve(ctx, f, before.ID)
+	}
+	took, err := im.takeChanged(ctx, f, before.ID, func(t taken) (m archive.Mark, err error) {
 		if stateOf(f.files()...) != now.state {
 			return m, errChanging
 		}
-		return mark(id, "")
+		return mark(t)
 	})
 	switch {
 	case isGone(err) || errors.Is(err, errChanging):
@@ -167,10 +173,11 @@ func (w *Watcher) take(ctx context.Context, f foreign, now sighting, all *Result
 		return w.refuseMeeting(ctx, f, err, now.state, &im.result, all)
 	}
 	all.Add(im.result)
-	if err := w.resolve(ctx, f, id); err != nil || stateOf(f.files()...) != now.state {
+	if err := w.resolve(ctx, f, took.ID); err != nil || stateOf(f.files()...) != now.state {
 		return false, err // a file that was changed meanwhile is read again
 	}
-	done, err := mark(id, signature)
+	took.Signature = signature
+	done, err := mark(took)
 	if err != nil {
 		return false, err
 	}
@@ -310,52 +317,41 @@ func (w *Watcher) resolve(ctx context.Context, f foreign, id int64) error {
 
 // takeChanged imports a meeting whose transcript may be a corrected one, or the whole of
 // one that was read before its writing had ended: then it is the same meeting as before.
-// The mark of its id is set with it.
-func (im *run) takeChanged(ctx context.Context, f foreign, before int64, mark func(id int64) (archive.Mark, error)) (int64, error) {
-	m, err := im.readForeign(f)
+// The mark of its state is set with it.
+func (im *run) takeChanged(ctx context.Context, f foreign, before int64, mark func(taken) (archive.Mark, error)) (now taken, err error) {
+	m, err := readForeign(f)
 	if err != nil {
-		return 0, err
+		return now, err
 	}
-	if before != 0 && before != m.RecordingID && !m.hasKey {
-		same, err := im.isSameTalk(ctx, before, m)
-		if err != nil {
-			return 0, err
-		}
-		if same {
-			m.RecordingID = before
-		}
-	}
-	set, err := mark(m.RecordingID)
+	row, err := im.identify(ctx, &m, before, false)
 	if err != nil {
-		return 0, err
+		return now, err
+	}
+	now = taken{ID: m.RecordingID, Words: m.words}
+	set, err := mark(now)
+	if err != nil {
+		return now, err
 	}
 	im.marks = append(im.marks, set)
-	return m.RecordingID, im.addForeign(ctx, m)
+	return now, im.addForeign(ctx, m, row)
 }
 
-// isSameTalk reports whether the new content goes on after that of a meeting that was
-// imported before, or at least half of the different sentences of each are in the other: a
-// talk that has begun has its few in many others.
-func (im *run) isSameTalk(ctx context.Context, id int64, m foreignMeeting) (bool, error) {
-	entries, err := im.archive.Entries(ctx, id, 0, -1)
+// learn marks the words and the key of files that an earlier version took, which did not
+// mark them. Files that cannot be read are left for later.
+func (im *run) learn(ctx context.Context, f foreign, before taken, mark func(taken) (archive.Mark, error)) error {
+	m, err := readForeign(f)
+	if _, wrong := errors.AsType[Wrong](err); wrong {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if _, err := im.identify(ctx, &m, before.ID, true); err != nil {
+		return err
+	}
+	before.Words = m.words
+	set, err := mark(before)
 	if err != nil {
-		return false, err
+		return err
 	}
-	had, said := map[string]bool{}, map[string]bool{}
-	var before, now strings.Builder
-	for _, e := range entries {
-		had[e.Text] = true
-		before.WriteString(e.Text + " ")
-	}
-	common := 0
-	for _, e := range m.Transcript.Or(nil) {
-		if had[e.Text] && !said[e.Text] {
-			common++
-		}
-		said[e.Text] = true
-		now.WriteString(e.Text + " ")
-	}
-	// The last utterance of a file that is written goes on, in the middle of a word even.
-	goesOn := len(entries) > 0 && strings.HasPrefix(now.String(), strings.TrimSpace(before.String()))
-	return goesOn || common > 0 && 2*common >= max(len(had), len(said)), nil
+	return im.archive.SetMarks(ctx, append(im.marks, set)...)
 }

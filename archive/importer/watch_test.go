@@ -72,7 +72,7 @@ func TestAWatchedFolderTakesWhatIsWhole(t *testing.T) {
 func TestAWatchedFolderNamesWhatItRefuses(t *testing.T) {
 	a, dir := archivetest.New(t), t.TempDir()
 	w := NewWatcher(a, Options{Account: "files"}, dir)
-	writeFiles(t, dir, map[string]string{"Secret merger.vtt": "WEBVTT\n\nx\ny\n", "b.vtt": talkVTT, "b.toml": "titel = \"x\"", "c/meeting.toml": ""})
+	writeFiles(t, dir, map[string]string{"Secret merger.vtt": "WEBVTT\n\nx\ny\n", "b.vtt": grownVTT, "b.toml": "titel = \"x\"", "c/meeting.toml": ""})
 	var named []string
 	for range 3 {
 		for _, wrong := range look(t, w).Wrong {
@@ -275,7 +275,10 @@ func TestMetadataOfManyPeople(t *testing.T) {
 		fmt.Fprintf(&captions, "0:0 --> 0:0\n<v p%d>a.\n\n", i)
 	}
 	writeFiles(t, dir, map[string]string{"a.vtt": "WEBVTT\n\n" + captions.String(), "a.toml": "people = [" + people.String() + "]"})
-	m, err := (&Options{}).readForeign(foreign{transcript: filepath.Join(dir, "a.vtt"), metadata: filepath.Join(dir, "a.toml")})
+	m, err := readForeign(foreign{transcript: filepath.Join(dir, "a.vtt"), metadata: filepath.Join(dir, "a.toml")})
+	if err == nil {
+		err = m.fill(&Options{}, nil)
+	}
 	if err != nil || len(m.Transcript.Or(nil)) != 5000 || m.Transcript.Or(nil)[4999].Speaker.MatchedCalendarInviteeEmail.Or("") != "p4999@north.example" {
 		t.Errorf("%d entries, %v", len(m.Transcript.Or(nil)), err)
 	}
