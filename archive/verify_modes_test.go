@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,5 +123,8 @@ func TestEveryDamageHasAHowTo(t *testing.T) {
 		if codes[string(class)] != strconv.Itoa(class.ExitCode()) {
 			t.Errorf("%s has the exit code %d, and in failures.md %q", class, class.ExitCode(), codes[string(class)])
 		}
+	}
+	if row := fmt.Sprintf("\n| something is lost | %d | ", LostCode); !strings.Contains(string(text), row) {
+		t.Errorf("failures.md has no row %q", row)
 	}
 }

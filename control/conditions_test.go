@@ -1,10 +1,14 @@
 package control_test
 
 import (
+	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/inbox"
 	"minutebook/control"
 	syncer "minutebook/sync"
@@ -49,6 +53,7 @@ func TestConditions(t *testing.T) {
 		"backup still fails": {upkeep(control.UpkeepBackup, control.UpkeepState{Error: "no", Scheduled: true, Next: hour(9)}), []string{"upkeep/backup"}},
 		"backup with doubt":  {upkeep(control.UpkeepBackup, control.UpkeepState{Warnings: []string{"?"}}), []string{"upkeep-warning/backup"}},
 		"damage":             {upkeep(control.UpkeepVerify, control.UpkeepState{Damages: map[int]int{3: 1}}), []string{"damage"}},
+		"deleted soon":       {control.StatusResult{Moved: &archive.MovedMeetings{Meetings: 2}}, []string{"retention"}},
 		"quarantine":         {control.StatusResult{Status: syncer.Status{Inbox: inbox.Counts{Quarantined: 1}}}, []string{"quarantine"}},
 		"folder away":        {away(hour(-2), "/srv/meetings"), []string{"import"}},
 		"folder just away":   {away(now, "/srv/meetings"), nil},
@@ -77,5 +82,44 @@ func TestConditions(t *testing.T) {
 	two.Accounts[1].Suspended = "401"
 	if at := two.FullSuccess(); !at.IsZero() {
 		t.Errorf("full success at %v with a suspended account", at)
+	}
+}
+
+// TestEveryMessageHasAHowTo reads the keys of the messages from the source: the table of
+// docs/notify.md has each, and so has "Messages" of docs/how-to/failures.md.
+func TestEveryMessageHasAHowTo(t *testing.T) {
+	read := func(path string) string {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	keys := []string{"archive", "version"} // of the daemon itself
+	for _, m := range regexp.MustCompile(`\badd\("([a-z/-]+)"(\+)?`).FindAllStringSubmatch(read("conditions.go"), -1) {
+		switch key := m[1]; {
+		case key == "upkeep/":
+			keys = append(keys, key+control.UpkeepBackup, key+control.UpkeepProve, key+control.UpkeepVerify)
+		case key == "upkeep-warning/": // the others have none
+			keys = append(keys, key+control.UpkeepBackup)
+		case m[2] != "":
+			keys = append(keys, key+"NAME")
+		default:
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) < 14 {
+		t.Errorf("only %q were read", keys)
+	}
+	_, messages, _ := strings.Cut(read("../docs/how-to/failures.md"), "\n## Messages\n")
+	messages, _, _ = strings.Cut(messages, "\n## ")
+	notify := read("../docs/notify.md")
+	for _, key := range keys {
+		if !regexp.MustCompile("(?m)^\\| [^|]*`" + key + "`").MatchString(notify) {
+			t.Errorf("the table of notify.md has no row of %s", key)
+		}
+		if !strings.Contains(messages, "`"+key+"`") {
+			t.Errorf("failures.md has nothing under Messages about %s", key)
+		}
 	}
 }
