@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/mail"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"minutebook/api"
@@ -68,15 +70,19 @@ func readForeign(f foreign) (m foreignMeeting, err error) {
 	return m, nil
 }
 
-// fill makes the meeting of the files' content. Guesses stay those of the meeting that the
-// archive has (row, nil without).
-func (m *foreignMeeting) fill(o *Options, row *archive.Row) (err error) {
+// fill makes the meeting of the files' content. Where the files do not say something, the
+// meeting that the archive has (row, nil without) stays as it is, and a new one is as the
+// options say; who sees it stays with keepViewers.
+func (m *foreignMeeting) fill(o *Options, row *archive.Row, keepViewers bool) (err error) {
 	wrong := func(err error) error { return Wrong{File: orOther(m.metadata, m.transcript), Err: err} }
 	meta := &m.meta
+	if meta.RecordedBy == "" && row != nil {
+		meta.RecordedBy = recorderText(row.RecordedBy)
+	}
 	if meta.RecordedBy == "" {
 		meta.RecordedBy = o.Owner
 	}
-	if meta.VisibleTo == nil {
+	if meta.VisibleTo == nil && !keepViewers {
 		meta.VisibleTo = nonNil(o.VisibleTo)
 	}
 	if err := meta.fill(&m.Meeting, o.zone()); err != nil {
@@ -103,6 +109,14 @@ func (m *foreignMeeting) fill(o *Options, row *archive.Row) (err error) {
 		m.keepGuesses(row)
 	}
 	return nil
+}
+
+// recorderText returns a recorder in the words of metadata.
+func recorderText(r api.Recorder) string {
+	if r.Email == "" {
+		return r.Name
+	}
+	return (&mail.Address{Name: r.Name, Address: r.Email}).String()
 }
 
 func nonNil(texts []string) []string {
@@ -233,11 +247,31 @@ func (m *foreignMeeting) keepGuesses(row *archive.Row) {
 	}
 }
 
+// fill makes the meeting. Viewers whom the metadata has named stay as long as it names them,
+// others as long as no metadata does: a mark of the meeting tells which they are.
+func (im *run) fill(ctx context.Context, m *foreignMeeting, row *archive.Row) error {
+	mark := archive.Mark{Key: viewersMarks + strconv.FormatInt(m.RecordingID, 10)}
+	before, err := im.archive.Mark(ctx, mark.Key)
+	if err != nil {
+		return err
+	}
+	if m.meta.VisibleTo != nil {
+		mark.Value = []byte("metadata")
+	}
+	if string(mark.Value) != string(before) {
+		im.marks = append(im.marks, mark)
+	}
+	return m.fill(&im.Options, row, row != nil && before == nil)
+}
+
+// viewersMarks are the marks of meetings whose metadata says who sees them.
+const viewersMarks = "import/viewers/"
+
 // addForeign takes an identified meeting into the archive: its content and who sees it at
 // once, so that nobody sees content that is not for them, then the recording. A crash in
 // between is completed by the next import of the same files.
 func (im *run) addForeign(ctx context.Context, m foreignMeeting, row *archive.Row) error {
-	if err := m.fill(&im.Options, row); err != nil {
+	if err := im.fill(ctx, &m, row); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(m.Meeting)

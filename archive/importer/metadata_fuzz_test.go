@@ -24,7 +24,7 @@ func FuzzMetadata(f *testing.F) {
 		}
 		m, err := readForeign(foreign{transcript: talk, metadata: path})
 		if err == nil {
-			err = m.fill(&Options{}, nil)
+			err = m.fill(&Options{}, nil, false)
 		}
 		var wrong Wrong
 		if err != nil && !errors.As(err, &wrong) {

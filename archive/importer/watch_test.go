@@ -277,7 +277,7 @@ func TestMetadataOfManyPeople(t *testing.T) {
 	writeFiles(t, dir, map[string]string{"a.vtt": "WEBVTT\n\n" + captions.String(), "a.toml": "people = [" + people.String() + "]"})
 	m, err := readForeign(foreign{transcript: filepath.Join(dir, "a.vtt"), metadata: filepath.Join(dir, "a.toml")})
 	if err == nil {
-		err = m.fill(&Options{}, nil)
+		err = m.fill(&Options{}, nil, false)
 	}
 	if err != nil || len(m.Transcript.Or(nil)) != 5000 || m.Transcript.Or(nil)[4999].Speaker.MatchedCalendarInviteeEmail.Or("") != "p4999@north.example" {
 		t.Errorf("%d entries, %v", len(m.Transcript.Or(nil)), err)
