@@ -57,7 +57,6 @@ const (
 	fsyncTries   = 64
 	accountTime  = 10 * time.Second // for the call of an account
 	bucketTime   = 20 * time.Second // for the call of a bucket
-	spaceWarning = 7                // days
 )
 
 // examination collects findings.
@@ -76,7 +75,7 @@ func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResu
 	e := &examination{h: h}
 	e.examineState(ctx)
 	e.examineDatabases(ctx)
-	e.examineDisk()
+	e.examineDisk(ctx)
 	e.examineMedia(ctx)
 	e.examineBackupPlace(ctx, q.Offline)
 	if e.examineLocks(ctx, lockPatience) && !q.Offline {

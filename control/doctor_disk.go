@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,13 +16,12 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/generation"
 	"minutebook/archive/notes"
-	"minutebook/internal/diskspace"
 	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
 )
 
 // examineDisk measures the disk of the data directory.
-func (e *examination) examineDisk() {
+func (e *examination) examineDisk(ctx context.Context) {
 	dir := e.h.Archive.Dir()
 	p99, err := measureSync(dir)
 	switch {
@@ -32,32 +32,40 @@ func (e *examination) examineDisk() {
 	default:
 		e.add("disk", SeverityOK, "", "99 of 100 writes reach it within %s", p99.Round(100*time.Microsecond))
 	}
-	if free, size, err := diskspace.Read(dir); err == nil { // else measureSync has reported it
-		e.examineSpace(Disk{Free: free, Size: size}, recentGrowth(dir, time.Now()))
+	// Without a size measureSync has reported it; without samples there is no forecast.
+	if disk, _ := e.h.disk(ctx); disk.Size > 0 {
+		e.examineSpace(disk, recentGrowth(dir, time.Now()), e.h.Archive.Now())
 	}
 }
 
-// examineSpace says whether a disk is nearly full, and else how long its free bytes last at
-// a number of bytes a day.
-func (e *examination) examineSpace(disk Disk, daily int64) {
-	free, remedy := disk.Free, "free some space, or set [[retention.rules]]"
+// examineSpace says whether a disk is nearly full, and else how long its free bytes last: at
+// a number of bytes a day, or until its forecast, whichever ends first.
+func (e *examination) examineSpace(disk Disk, daily int64, now time.Time) {
+	free, remedy := humanize.Bytes(uint64(disk.Free)), "free some space, or set [[retention.rules]]"
 	if disk.Free < disk.leastFree() {
-		e.add("disk", SeverityWarning, remedy, "it is nearly full: %s are free, and without room nothing is received and fetched", humanize.Bytes(uint64(free)))
+		e.add("disk", SeverityWarning, remedy, "it is nearly full: %s are free, and without room nothing is received and fetched", free)
 		return
 	}
-	if daily <= 0 {
-		e.add("disk", SeverityOK, "", "%s are free", humanize.Bytes(uint64(free)))
+	const day = 24 * time.Hour
+	days, pace := int64(math.MaxInt64), ""
+	if daily > 0 {
+		days, pace = disk.Free/daily, humanize.Bytes(uint64(daily))+" a day of the last month"
+	}
+	if left := int64(disk.FullAt.Sub(now) / day); !disk.FullAt.IsZero() && left < days {
+		days, pace = left, "pace of the last days"
+	}
+	if pace == "" {
+		e.add("disk", SeverityOK, "", "%s are free", free)
 		return
 	}
-	days := free / daily
 	s, enough := SeverityWarning, phrase.Count(days, "day", "days")
-	if days >= spaceWarning {
+	if days >= int64(fullWithin/day) {
 		s, remedy = SeverityOK, ""
 	}
 	if days > 365 {
 		enough = "more than a year"
 	}
-	e.add("disk", s, remedy, "%s are free: enough for %s at the %s a day of the last month", humanize.Bytes(uint64(free)), enough, humanize.Bytes(uint64(daily)))
+	e.add("disk", s, remedy, "%s are free: enough for %s at the %s", free, enough, pace)
 }
 
 // growthDays is the time over which the growth of an archive is measured.

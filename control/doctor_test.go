@@ -1,6 +1,7 @@
 package control
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,15 +29,57 @@ func TestDoctorJudgesClockAndSpace(t *testing.T) {
 			t.Errorf("%s away: %+v", away, e.findings)
 		}
 	}
+	const day = 24 * time.Hour
 	for _, tc := range []struct {
 		free, daily int64
+		full        time.Duration // after at; 0: not known
 		want        Severity
-	}{{1 << 30, 0, SeverityOK}, {1 << 30, 1 << 20, SeverityOK}, {6 << 30, 1 << 30, SeverityWarning}, {1 << 28, 0, SeverityWarning}, {1 << 28, 1, SeverityWarning}} {
+		text        string
+	}{
+		{1 << 30, 0, 0, SeverityOK, "1.1 GB are free"},
+		{1 << 30, 1 << 20, 0, SeverityOK, "enough for more than a year at the 1.0 MB a day"},
+		{6 << 30, 1 << 30, 0, SeverityWarning, "enough for 6 days at the 1.1 GB a day of the last month"},
+		{6 << 30, 0, 7*day - 1, SeverityWarning, "enough for 6 days at the pace of the last days"},
+		{6 << 30, 1 << 20, 2 * day, SeverityWarning, "enough for 2 days at the pace of the last days"},
+		{6 << 30, 1 << 30, 90 * day, SeverityWarning, "enough for 6 days at the 1.1 GB a day of the last month"},
+		{6 << 30, 0, 7 * day, SeverityOK, "enough for 7 days at the pace of the last days"},
+		{1 << 28, 0, 0, SeverityWarning, "it is nearly full"},
+		{1 << 28, 1, 0, SeverityWarning, "it is nearly full"},
+	} {
 		var e examination
-		e.examineSpace(Disk{Free: tc.free, Size: 1 << 40}, tc.daily)
-		if len(e.findings) != 1 || e.findings[0].Severity != tc.want {
+		disk := Disk{Free: tc.free, Size: 1 << 40}
+		if tc.full > 0 {
+			disk.FullAt = at.Add(tc.full)
+		}
+		e.examineSpace(disk, tc.daily, at)
+		if len(e.findings) != 1 || e.findings[0].Severity != tc.want || !strings.Contains(e.findings[0].Text, tc.text) {
 			t.Errorf("%+v: %+v", tc, e.findings)
 		}
+	}
+}
+
+// TestDoctorForeseesAFullDisk has an archive without recordings, whose disk had twice the free
+// space two days ago.
+func TestDoctorForeseesAFullDisk(t *testing.T) {
+	h := Deps{Archive: archivetest.New(t)}
+	disk, err := h.disk(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if disk.Free < disk.leastFree() {
+		t.Skip("the disk is nearly full")
+	}
+	raw, err := json.Marshal([]sample{{h.Archive.Now().Add(-48 * time.Hour), 2 * disk.Free}})
+	if err == nil {
+		err = h.Archive.SetMarks(t.Context(), archive.Mark{Key: diskKey, Value: raw})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := examination{h: h}
+	e.examineDisk(t.Context())
+	if f := e.findings[len(e.findings)-1]; f.Severity != SeverityWarning || !strings.Contains(f.Text, "at the pace of the last days") {
+		t.Errorf("%+v", e.findings)
 	}
 }
 
