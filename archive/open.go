@@ -69,6 +69,7 @@ type Archive struct {
 	deactivated *sqlite.Memo[bool]
 	counts      *sqlite.Memo[Counts]        // of all meetings
 	holds       *sqlite.Memo[RetentionHold] // with the counts only
+	mediaSize   *sqlite.Memo[int64]
 
 	mu      sync.Mutex // guards side, erasers, erased, cleared, copying and closed
 	side    []*sqlite.DB
@@ -175,7 +176,7 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 	if a.watch, err = a.db.NewWatch(ctx); err != nil {
 		return err
 	}
-	a.counts, a.holds = sqlite.NewMemo[Counts](a.watch), sqlite.NewMemo[RetentionHold](a.watch)
+	a.counts, a.holds, a.mediaSize = sqlite.NewMemo[Counts](a.watch), sqlite.NewMemo[RetentionHold](a.watch), sqlite.NewMemo[int64](a.watch)
 	a.principals, a.crm, a.deactivated = sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[bool](a.watch)
 	if err := a.loadEpoch(ctx); err != nil {
 		return err

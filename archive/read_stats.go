@@ -79,11 +79,22 @@ func (a *Archive) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return Stats{}, fmt.Errorf("count the archive: %w", err)
 	}
-	for name, size := range map[string]*int64{"archive.db": &s.Sizes.Database, "inbox.db": &s.Sizes.Inbox, "index": &s.Sizes.Index} {
-		*size = onDisk(a.dir, name)
-	}
+	s.Sizes.Database, s.Sizes.Inbox, s.Sizes.Index = onDisk(a.dir, "archive.db"), onDisk(a.dir, "inbox.db"), a.IndexSize()
 	return s, nil
 }
+
+// MediaSize returns the bytes of all recordings, as the archive counts them, wherever they are.
+func (a *Archive) MediaSize(ctx context.Context) (int64, error) {
+	return a.mediaSize.Get("", func() (size int64, err error) {
+		if err = a.db.R.QueryRowContext(ctx, `SELECT coalesce(sum(size), 0) FROM media`).Scan(&size); err != nil {
+			err = fmt.Errorf("count the recordings: %w", err)
+		}
+		return size, err
+	})
+}
+
+// IndexSize returns the bytes of the search index on disk.
+func (a *Archive) IndexSize() int64 { return onDisk(a.dir, "index") }
 
 func readMonths(ctx context.Context, tx *sql.Tx) ([]MonthStats, error) {
 	list := []MonthStats{}

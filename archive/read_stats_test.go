@@ -27,6 +27,13 @@ func TestStats(t *testing.T) {
 	if diff := cmp.Diff(want, s.Months); diff != "" {
 		t.Error(diff)
 	}
+	if size, err := a.MediaSize(t.Context()); err != nil || size != s.Sizes.Recordings {
+		t.Errorf("%d bytes of recordings, %v", size, err)
+	}
+	withMedia(t, a, 6, "another recording")
+	if size, err := a.MediaSize(t.Context()); err != nil || size != s.Sizes.Recordings+17 {
+		t.Errorf("%d bytes with another recording, %v", size, err)
+	}
 	empty, err := newArchive(t).Stats(t.Context())
 	if err != nil || empty.Meetings != 0 || !empty.First.IsZero() {
 		t.Errorf("of an empty archive: %+v, %v", empty, err)

@@ -133,6 +133,8 @@ func (g gathering) upkeep(s *StatusResult) {
 	for name, size := range s.Databases {
 		g.gauge("database_size_bytes", "Size of a database with its write-ahead log, by name.", float64(size), "name", name)
 	}
+	g.gauge("index_size_bytes", "Size of the search index.", float64(s.IndexSize))
+	g.gauge("recordings_size_bytes", "Size of the recordings, on the disk or in the bucket.", float64(s.RecordingsSize))
 	for _, c := range s.Notify {
 		g.gauge("notify_failing", "1 while a channel to people does not work, by channel.", number(c.Error != ""), "channel", c.Name)
 		g.gauge("notify_waiting", "Messages that wait for a channel, by channel.", float64(c.Waiting), "channel", c.Name)

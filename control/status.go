@@ -44,7 +44,10 @@ type StatusResult struct {
 	Upkeep    map[string]UpkeepState `json:"upkeep"`
 	Disk      Disk                   `json:"disk"`
 	Databases map[string]int64       `json:"databases"` // sizes in bytes, by name
-	Sessions  int                    `json:"sessions"`  // of people who are signed in
+	// IndexSize and RecordingsSize are bytes, of recordings wherever they are.
+	IndexSize      int64 `json:"index_size"`
+	RecordingsSize int64 `json:"recordings_size"`
+	Sessions       int   `json:"sessions"` // of people who are signed in
 	// Notify are the states of the daemon's channels to people.
 	Notify []notify.ChannelState `json:"notify,omitempty"`
 	// Activities are the long operations that run now.
@@ -154,7 +157,10 @@ func (h Deps) observeParts(ctx context.Context, r *StatusResult) (err error) {
 	if h.Channels != nil {
 		r.Notify = h.Channels()
 	}
-	r.Databases = databaseSizes(h.Archive.Dir())
+	r.Databases, r.IndexSize = databaseSizes(h.Archive.Dir()), h.Archive.IndexSize()
+	if r.RecordingsSize, err = h.Archive.MediaSize(ctx); err != nil {
+		return err
+	}
 	if r.Sessions, err = h.countSessions(ctx); err != nil {
 		return err
 	}

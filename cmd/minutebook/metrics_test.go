@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -28,8 +29,12 @@ import (
 // name the metrics that exist, and no others.
 func TestMetrics(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	exist := map[string]bool{}
-	for from, text := range map[string]string{"a daemon": metricsOfDaemon(t), "a state with everything": metricsOfEverything(t)} {
+	daemon, exist := metricsOfDaemon(t), map[string]bool{}
+	sizes := regexp.MustCompile(`(?m)^minutebook_(?:index|recordings)_size_bytes .*$`).FindAllString(daemon, -1)
+	if len(sizes) != 2 || sizes[0] == "minutebook_index_size_bytes 0" || sizes[1] != fmt.Sprint("minutebook_recordings_size_bytes ", len(shortRecording)) {
+		t.Errorf("the sizes are %q", sizes)
+	}
+	for from, text := range map[string]string{"a daemon": daemon, "a state with everything": metricsOfEverything(t)} {
 		problems, err := promlint.New(strings.NewReader(text)).Lint()
 		for _, p := range problems {
 			t.Errorf("%s: %s: %s", from, p.Metric, p.Text)
@@ -60,8 +65,10 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// metricsOfDaemon returns what a daemon answers to Prometheus after an open failure, a page
-// and a delivery that is refused.
+const shortRecording = "a recording"
+
+// metricsOfDaemon returns what a daemon with a recording answers to Prometheus after an open
+// failure, a page and a delivery that is refused.
 func metricsOfDaemon(t *testing.T) string {
 	t.Helper()
 	cfg := config.Default()
@@ -71,6 +78,7 @@ func metricsOfDaemon(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer d.Close()
+	fillRecorded(t, d.archive, []byte(shortRecording))
 	if err := d.archive.RecordFailure(t.Context(), archive.Failure{Account: "ada", Class: "list", What: "page 1", Reason: "refused"}); err != nil {
 		t.Fatal(err)
 	}

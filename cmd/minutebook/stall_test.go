@@ -34,23 +34,28 @@ func stallDaemon(t *testing.T) (page, received *stalltest.Listener) {
 	}
 	page, received = stalltest.Watch(d.webListener), stalltest.Watch(d.receiverListener)
 	d.webListener, d.receiverListener = page, received
+	fillRecorded(t, d.archive, append([]byte("\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"), bytes.Repeat([]byte("large "), 8<<20)...))
+	runDaemon(t, ctx, cancel, d)
+	return page, received
+}
+
+// fillRecorded gives an archive a meeting with a recording.
+func fillRecorded(t *testing.T, a *archive.Archive, recording []byte) {
+	t.Helper()
 	o, err := archive.FromMeeting("main", archive.SourceList, time.Now(), []byte(`{"recording_id": 1, "title": "Long"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.archive.Apply(ctx, []archive.Observation{o}); err != nil {
+	if _, err := a.Apply(t.Context(), []archive.Observation{o}); err != nil {
 		t.Fatal(err)
 	}
-	recording := append([]byte("\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"), bytes.Repeat([]byte("large "), 8<<20)...)
-	blob, err := d.archive.Media().Put(ctx, bytes.NewReader(recording))
+	blob, err := a.Media().Put(t.Context(), bytes.NewReader(recording))
+	if err == nil {
+		err = a.AttachMedia(t.Context(), 1, archive.MediaVideo, blob)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.archive.AttachMedia(ctx, 1, archive.MediaVideo, blob); err != nil {
-		t.Fatal(err)
-	}
-	runDaemon(t, ctx, cancel, d)
-	return page, received
 }
 
 // runDaemon runs a daemon until the test ends, or until cancel is called.
