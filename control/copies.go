@@ -164,10 +164,13 @@ func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (impo
 	for _, path := range q.Paths {
 		o.Progress = func(done int) { _ = emit(Copied{Done: all.Read + done}) }
 		r, err := importer.ReadPath(ctx, h.Archive, o, path, identities...)
+		all.Add(r)
+		if wrong, ok := errors.AsType[importer.Wrong](err); ok && ctx.Err() == nil {
+			all.Wrong, err = append(all.Wrong, wrong), nil // the others are well
+		}
 		if err != nil {
 			return all, err
 		}
-		all.Add(r)
 	}
 	return all, nil
 }

@@ -88,3 +88,22 @@ func (l *lockedBuffer) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// TestAWrongPathStopsNoOther imports files of which one is not there, and one is no transcript.
+func TestAWrongPathStopsNoOther(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	paths := []string{filepath.Join(dir, "away.vtt"), filepath.Join(dir, "lines.ndjson"), t.TempDir(), filepath.Join(dir, "film.mp4"), filepath.Join(dir, "talk.vtt")}
+	for path, content := range map[string]string{paths[1]: "x\n", paths[3]: "x\n", paths[4]: talk} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := callNoted[importer.Result](t, control.Operations(control.Deps{Archive: a, Running: true, Logger: zerolog.Nop()}), "import", control.ImportRequest{Paths: paths})
+	var wrong []string
+	for _, w := range r.Wrong {
+		wrong = append(wrong, w.File)
+	}
+	if r.New != 1 || strings.Join(wrong, " ") != strings.Join(paths[:4], " ") {
+		t.Errorf("%+v", r)
+	}
+}

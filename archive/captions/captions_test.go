@@ -53,6 +53,12 @@ func TestFormatsOfOtherPrograms(t *testing.T) {
 	if got, err := Parse("a.vtt", utf16Bytes("WEBVTT\n\n00:01.000 --> 00:02.000\nüber\n")); err != nil || got.Captions[0].Text != "über" {
 		t.Errorf("UTF-16: %+v, %v", got, err)
 	}
+	const whisper = `{"segments": [{"start": 1, "end": 2, "text": "über"}]}`
+	for name, content := range map[string][]byte{"UTF-8": []byte("\ufeff" + whisper), "UTF-16": utf16Bytes(whisper)} {
+		if got, err := Parse("a.json", content); !IsWhisper(bytes.NewReader(content)) || err != nil || got.Captions[0].Text != "über" {
+			t.Errorf("JSON in %s: %+v, %v", name, got, err)
+		}
+	}
 }
 
 func utf16Bytes(text string) []byte {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	utf "golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"minutebook/internal/phrase"
 	"minutebook/internal/rawjson"
@@ -33,7 +35,7 @@ type segment struct {
 // IsWhisper reports whether JSON is a transcript of the Whisper family and not a
 // meeting: whether its object has one of their two lists.
 func IsWhisper(r io.Reader) bool {
-	d := jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(transform.NewReader(r, utf.BOMOverride(transform.Nop)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
 		return false
 	}
@@ -65,7 +67,10 @@ type whisperReader struct {
 }
 
 func parseWhisper(content []byte) (Transcript, error) {
-	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	content, _, err := transform.Bytes(utf.BOMOverride(transform.Nop), content)
+	if err != nil {
+		return Transcript{}, err
+	}
 	w := &whisperReader{Decoder: jsontext.NewDecoder(bytes.NewBuffer(content), rawjson.Options()...), content: content}
 	if err := w.readObject(); err != nil {
 		return Transcript{}, err

@@ -212,6 +212,17 @@ func (l *lister) filesByFolder(root string) (folders map[string][]string, wrong 
 	return folders, wrong, err
 }
 
+// errExport refuses to watch a folder from which nothing would be taken.
+var errExport = errors.New("an export was written into it, and exports are left out; watch another folder, or remove " + exportLedger + " and the export's files")
+
+// refuseExport fails for the folder of an export of this program.
+func refuseExport(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, exportLedger)); err == nil {
+		return errExport
+	}
+	return nil
+}
+
 // wrongIn returns an error as that of a file, which it may name already.
 func wrongIn(file string, err error) Wrong {
 	if wrong, ok := errors.AsType[Wrong](err); ok && wrong.File != "" {
@@ -285,9 +296,12 @@ func choose(dir, setting, name string, paths []string) (string, error) {
 	return paths[0], nil
 }
 
-// date is a date, and perhaps a time, in the name of a file: as in "2026-03-01 10.00
-// Weekly.vtt" and in "GMT20260301-100000_Recording.vtt".
-var date = regexp.MustCompile(`(GMT)?((?:19|20)\d\d)-?(\d\d)-?(\d\d)(?:[-_T ]+(\d\d)[-.:h]?(\d\d)(?:[-.:]?(\d\d))?)?`)
+// date is a date in the name of a file, and clock a time after it: as in "2026-03-01 10.00
+// Weekly.vtt" and in "GMT20260301-100000_Recording.vtt". Any other number is of the title.
+var (
+	date  = regexp.MustCompile(`(GMT)?((?:19|20)\d\d)-?(\d\d)-?(\d\d)`)
+	clock = regexp.MustCompile(`^[-_T ]+([01]\d|2[0-3])([-.:h]?)([0-5]\d)(?:([-.:]?)([0-5]\d))?(\D|$)`)
+)
 
 // guessByName returns the title and the time that the name of a file says. The time is
 // zero when it says none.
@@ -301,9 +315,9 @@ func guessByName(name string, zone *time.Location) (title string, at time.Time) 
 		if fields[1] != "" {
 			zone = time.UTC
 		}
-		digits := fields[2] + fields[3] + fields[4] + (fields[5] + fields[6] + fields[7] + "000000")[:6]
-		if parsed, err := time.ParseInLocation("20060102150405", digits, zone); err == nil {
-			at, title = parsed, title[:found[0]]+" "+title[found[1]:]
+		hours, length := clockAfter(title[found[1]:])
+		if parsed, err := time.ParseInLocation("20060102150405", fields[2]+fields[3]+fields[4]+hours, zone); err == nil {
+			at, title = parsed, title[:found[0]]+" "+title[found[1]+length:]
 		}
 	}
 	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, "\ufffd"), func(r rune) bool { return r == '_' || unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
@@ -311,4 +325,19 @@ func guessByName(name string, zone *time.Location) (title string, at time.Time) 
 		title = "Meeting"
 	}
 	return title, at
+}
+
+// clockAfter returns the digits of the time with which a text begins, and its length: those
+// of midnight, and 0, where it begins with none. Seconds are written as the minutes are.
+func clockAfter(text string) (digits string, length int) {
+	at, is := clock.FindStringSubmatchIndex(text), clock.FindStringSubmatch(text)
+	switch {
+	case at == nil:
+		return "000000", 0
+	case is[5] != "" && is[4] == is[2]:
+		return is[1] + is[3] + is[5], at[11]
+	case is[5] != "" && is[4] == "": // a longer number
+		return "000000", 0
+	}
+	return is[1] + is[3] + "00", at[7]
 }

@@ -15,6 +15,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
+	"minutebook/internal/phrase"
 )
 
 // Options say how to import files.
@@ -49,6 +50,8 @@ type Result struct {
 	Changed   int `json:"changed"`         // with an effective change, new ones included
 	Forgotten int `json:"forgotten"`       // skipped because they were forgotten here
 	Notes     int `json:"notes,omitempty"` // notes, ticks, merges and saved searches that were added
+	// LostNotes are notes and ticks about meetings that are not here, or were forgotten.
+	LostNotes int `json:"lost_notes,omitempty"`
 	// Recordings are the files that were attached to meetings of other programs.
 	Recordings int     `json:"recordings,omitempty"`
 	Wrong      []Wrong `json:"wrong,omitempty"` // lines and files that were skipped, with the reason
@@ -61,8 +64,17 @@ func (r *Result) Add(other Result) {
 	r.Changed += other.Changed
 	r.Forgotten += other.Forgotten
 	r.Notes += other.Notes
+	r.LostNotes += other.LostNotes
 	r.Recordings += other.Recordings
 	r.Wrong = append(r.Wrong, other.Wrong...)
+}
+
+// LeftOut counts the wrong lines and files.
+func (r *Result) LeftOut() (n int) {
+	for _, w := range r.Wrong {
+		n += 1 + w.More
+	}
+	return n
 }
 
 // Wrong is a line or a file that was skipped.
@@ -70,6 +82,19 @@ type Wrong struct {
 	File string // as named by the caller; "" for [Read]
 	Line int    // from 1; 0: the whole file
 	Err  error
+	More int // lines after it that are wrong too, and not listed
+}
+
+// maxWrong is the number of wrong lines of a file that are listed.
+const maxWrong = 100
+
+// addWrong lists a wrong line, or counts it.
+func addWrong(list []Wrong, w Wrong) []Wrong {
+	if len(list) < maxWrong {
+		return append(list, w)
+	}
+	list[len(list)-1].More++
+	return list
 }
 
 // Error names the place, then the reason.
@@ -85,7 +110,11 @@ func (w Wrong) reason() string {
 	if w.Line == 0 {
 		return w.Err.Error()
 	}
-	return fmt.Sprintf("line %d: %v", w.Line, w.Err)
+	text := fmt.Sprintf("line %d: %v", w.Line, w.Err)
+	if w.More > 0 {
+		text += "; and " + phrase.Count(w.More, "more line", "more lines") + " after it"
+	}
+	return text
 }
 
 // quoteHidden quotes a file's name with line breaks or other characters that nobody sees.
@@ -98,7 +127,7 @@ func quoteHidden(name string) string {
 
 // MarshalJSON writes file, line and the reason's text.
 func (w Wrong) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wrongJSON{w.File, w.Line, w.Err.Error()})
+	return json.Marshal(wrongJSON{w.File, w.Line, w.Err.Error(), w.More})
 }
 
 // UnmarshalJSON is the reverse of MarshalJSON.
@@ -107,7 +136,7 @@ func (w *Wrong) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return fmt.Errorf("read wrong line: %w", err)
 	}
-	*w = Wrong{v.File, v.Line, errors.New(v.Reason)}
+	*w = Wrong{v.File, v.Line, errors.New(v.Reason), v.More}
 	return nil
 }
 
@@ -115,6 +144,7 @@ type wrongJSON struct {
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitzero"`
 	Reason string `json:"reason"`
+	More   int    `json:"more,omitzero"`
 }
 
 // Unwrap returns the reason.
@@ -171,7 +201,7 @@ func newRun(a *archive.Archive, o Options) *run {
 }
 
 func (im *run) reject(line int, err error) {
-	im.result.Wrong = append(im.result.Wrong, Wrong{Line: line, Err: err})
+	im.result.Wrong = addWrong(im.result.Wrong, Wrong{Line: line, Err: err})
 }
 
 func (im *run) add(ctx context.Context, line int, raw []byte) error {

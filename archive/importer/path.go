@@ -23,16 +23,19 @@ import (
 // encrypted (age), such as the directory of an earlier export in the format json or
 // ndjson, and meetings that other programs recorded: transcripts as WebVTT, SubRip or
 // JSON of the Whisper family, with a recording and a [Metadata] file beside them.
-// Encrypted files need identities. The result names wrong lines and files.
+// Encrypted files need identities. The result names wrong lines and files. ReadPath fails with
+// a [Wrong] where it can do nothing with the path itself.
 func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, identities ...age.Identity) (Result, error) {
 	var all Result
 	info, err := os.Stat(path)
 	if err != nil {
-		return all, fmt.Errorf("import %s: %w", path, err)
+		return all, unreadable(path, err)
 	}
 	files, others, err := listFiles(path, info, &all)
-	if err != nil {
-		return all, fmt.Errorf("import %s: %w", path, err)
+	if _, failed := errors.AsType[*fs.PathError](err); failed {
+		return all, unreadable(path, err)
+	} else if err != nil {
+		return all, wrongIn(path, err)
 	}
 	if err := importForeign(ctx, a, o, others, &all); err != nil {
 		return all, err
@@ -44,26 +47,21 @@ func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, i
 			perFile.Progress = func(n int) { o.Progress(done + n) }
 		}
 		r, err := readFile(ctx, a, perFile, file, !info.IsDir() && !info.Mode().IsRegular(), identities)
-		if wrong, ok := errors.AsType[Wrong](err); ok && info.IsDir() {
+		wrong, isWrong := errors.AsType[Wrong](err)
+		if wrong.File = file; isWrong && info.IsDir() {
 			r.Wrong, err = append(r.Wrong, wrong), nil // the others are well
 		}
 		for i := range r.Wrong {
 			r.Wrong[i].File = file
 		}
 		all.Add(r)
-		if err != nil {
-			return all, fmt.Errorf("import %s: %w", file, withoutFile(err))
+		if isWrong && err != nil {
+			return all, wrong
+		} else if err != nil {
+			return all, fmt.Errorf("import %s: %w", file, err)
 		}
 	}
 	return all, nil
-}
-
-// withoutFile returns the reason of an error whose file is named already.
-func withoutFile(err error) error {
-	if wrong, ok := errors.AsType[Wrong](err); ok {
-		return Wrong{Line: wrong.Line, Err: wrong.Err}
-	}
-	return err
 }
 
 // importForeign imports meetings of other programs. It skips those with an error in a
@@ -114,9 +112,9 @@ func readNotes(ctx context.Context, o Options, r io.Reader) (Result, error) {
 		return Result{}, nil
 	}
 	sum, err := o.Notes.ReadLines(ctx, r, o.Authors)
-	result := Result{Notes: sum.New}
+	result := Result{Notes: sum.New, LostNotes: sum.Skipped}
 	for _, line := range sum.Wrong {
-		result.Wrong = append(result.Wrong, Wrong{Line: line, Err: notes.ErrLine})
+		result.Wrong = addWrong(result.Wrong, Wrong{Line: line, Err: notes.ErrLine})
 	}
 	return result, err
 }
@@ -150,7 +148,8 @@ func listFiles(path string, info fs.FileInfo, result *Result) (files []string, o
 }
 
 // listFile returns a file as one that has meetings as JSON, or as the meeting of another
-// program. A pipe has JSON.
+// program. A pipe has JSON. Recordings and metadata are passed over: they come with their
+// transcript, which a pattern of the shell names too.
 func listFile(path string, info fs.FileInfo) ([]string, []foreign, error) {
 	if !info.Mode().IsRegular() {
 		if slices.Contains([]string{".vtt", ".srt"}, extension(path)) {
@@ -162,11 +161,34 @@ func listFile(path string, info fs.FileInfo) ([]string, []foreign, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if isRecordingName(path) || extension(path) == ".toml" {
+		return nil, nil, checkTranscript(path)
+	}
 	if is, err := isTranscript(path); !is || err != nil {
 		return []string{path}, nil, err
 	}
 	f, err := foreignOf(path)
 	return nil, []foreign{f}, err
+}
+
+// checkTranscript fails for a recording or a metadata file without a transcript that belongs
+// to it.
+func checkTranscript(path string) error {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	isFolder := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isFolderMetadata(e.Name()) })
+	for _, e := range entries {
+		other := filepath.Join(filepath.Dir(path), e.Name())
+		if !isFolder && stem(other) != stem(path) || !isTranscriptName(other) {
+			continue
+		}
+		if is, _ := isTranscript(other); is {
+			return nil
+		}
+	}
+	return errors.New("it is no transcript, and there is none beside it with its name (.vtt, .srt, JSON of Whisper)")
 }
 
 // listJSON returns the files of a directory that have meetings as JSON, notes last: their

@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"minutebook/internal/rawjson"
 )
@@ -18,9 +21,13 @@ import (
 // begins, or with an error for a line that is no object.
 func eachObject(r io.Reader, fn func(line int, raw []byte, err error) error) error {
 	br := bufio.NewReaderSize(r, 1<<20)
+	if bom, err := br.Peek(2); err == nil && (string(bom) == "\xff\xfe" || string(bom) == "\xfe\xff") {
+		br = bufio.NewReaderSize(transform.NewReader(br, unicode.BOMOverride(transform.Nop)), 1<<20)
+	}
 	if bom, err := br.Peek(3); err == nil && string(bom) == "\xef\xbb\xbf" {
 		br.Discard(3)
 	}
+	begun := false
 	for n := 1; ; n++ {
 		line, err := readLine(br)
 		if errors.Is(err, errLongLine) {
@@ -33,9 +40,12 @@ func eachObject(r io.Reader, fn func(line int, raw []byte, err error) error) err
 			return unreadableFrom(n, err)
 		}
 		trimmed := bytes.TrimSpace(line)
-		if n == 1 && err == nil && beginsDocument(trimmed) {
-			return eachInDocument(trimmed[0] == '[', io.MultiReader(bytes.NewReader(line), br), fn)
+		if !begun && len(trimmed) > 0 && err == nil && beginsDocument(trimmed) {
+			if next, _ := br.Peek(1 << 20); goesOn(trimmed, next) {
+				return eachInDocument(n, trimmed[0] == '[', io.MultiReader(bytes.NewReader(line), br), fn)
+			}
 		}
+		begun = begun || len(trimmed) > 0
 		if len(trimmed) > 0 {
 			if err := callEach(n, trimmed, fn); err != nil {
 				return err
@@ -94,6 +104,18 @@ func beginsDocument(line []byte) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
+// goesOn reports whether the next bytes go on with a document that a line begins, and are
+// no object of their own after a line that was cut.
+func goesOn(line, next []byte) bool {
+	next, _, isWhole := bytes.Cut(bytes.TrimSpace(next), []byte("\n"))
+	r := io.MultiReader(bytes.NewReader(line), strings.NewReader("\n"), bytes.NewReader(next))
+	_, err := jsontext.NewDecoder(r, rawjson.Options()...).ReadValue()
+	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) || len(next) == 0 || next[0] != '{' {
+		return true
+	}
+	return isWhole && !json.Valid(next)
+}
+
 // objectsOf returns the objects of one text: the object itself, those of an array,
 // or the items of a page as the service's lists answer it.
 func objectsOf(raw []byte) ([][]byte, error) {
@@ -123,10 +145,11 @@ func objectsOf(raw []byte) ([][]byte, error) {
 	return objects, nil
 }
 
-// eachInDocument reads objects, or an array of them, written over several lines.
+// eachInDocument reads objects, or an array of them, written over several lines, of which
+// the first has a number.
 // It stops at the first fault: the beginning of the next object cannot be known.
-func eachInDocument(array bool, r io.Reader, fn func(line int, raw []byte, err error) error) error {
-	lines := &lineCounter{r: r, line: 1}
+func eachInDocument(first int, array bool, r io.Reader, fn func(line int, raw []byte, err error) error) error {
+	lines := &lineCounter{r: r, line: first}
 	dec := jsontext.NewDecoder(lines, rawjson.Options()...)
 	broken := func(err error) error {
 		at := dec.InputOffset()

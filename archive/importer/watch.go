@@ -59,6 +59,9 @@ func (w *Watcher) Look(ctx context.Context) (Result, error) {
 		return all, w.closeGone(ctx, nil, nil)
 	}
 	others, wrong, err := w.lister.list(w.dir)
+	if err == nil {
+		err = refuseExport(w.dir)
+	}
 	if err != nil {
 		return all, w.noteFolder(ctx, err)
 	}

@@ -97,13 +97,16 @@ func (m *Main) importCmd() *cobra.Command {
 			for _, w := range r.Wrong {
 				fmt.Fprintf(m.Stderr, "minutebook: %v\n", w)
 			}
+			if r.LostNotes > 0 {
+				fmt.Fprintf(m.Stderr, "minutebook: %s left out: their meetings are not here, or were forgotten\n", phrase.Count(r.LostNotes, "note or tick was", "notes and ticks were"))
+			}
 			if err := m.printResult(r, "%s read: %d new, %d changed, %d forgotten before, %s and %s added, %s wrong\n",
 				phrase.Meetings(r.Read), r.New, r.Changed, r.Forgotten, phrase.Recordings(r.Recordings),
-				phrase.Count(r.Notes, "note", "notes"), phrase.Count(len(r.Wrong), "line", "lines")); err != nil {
+				phrase.Count(r.Notes, "note", "notes"), phrase.Count(r.LeftOut(), "line", "lines")); err != nil {
 				return err
 			}
 			if len(r.Wrong) > 0 {
-				return &control.Error{Message: phrase.Count(len(r.Wrong), "line was", "lines were") + " left out", ExitCode: 3}
+				return &control.Error{Message: phrase.Count(r.LeftOut(), "line was", "lines were") + " left out", ExitCode: 3}
 			}
 			return nil
 		},
