@@ -133,6 +133,16 @@ func (c *Config) resolvePaths(dir string) error {
 	return err
 }
 
+// SecretFiles returns the paths of the files with secrets that the settings name.
+func (c *Config) SecretFiles() (paths []string) {
+	for _, file := range c.secretFiles() {
+		if *file != "" {
+			paths = append(paths, *file)
+		}
+	}
+	return paths
+}
+
 // secretFiles returns the settings that name files with secrets.
 func (c *Config) secretFiles() []*string {
 	files := []*string{&c.Receiver.TLSKey, &c.Web.TLSKey, &c.Web.OIDC.ClientSecretFile, &c.Web.Accounts.KeyFile,

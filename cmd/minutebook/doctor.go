@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"minutebook/config"
@@ -111,50 +112,66 @@ func (m *Main) examineConfiguration(ctx context.Context, cfg *config.Config) (fi
 	return append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityOK, Text: "it is in order"})
 }
 
-// examineModes looks at who else can read the secrets and the archive. A secret that does not
-// belong to the archive's owner is there for the owner's group, as root's in /etc is.
-func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
-	paths := []string{cfg.DataDir, cfg.Web.TLSKey, cfg.Receiver.TLSKey, cfg.Web.OIDC.ClientSecretFile, cfg.Web.Accounts.KeyFile, cfg.Web.Accounts.OAuth.ClientSecretFile}
-	paths = append(paths, cfg.Backup.IdentityFile, cfg.Notify.Mail.PasswordFile)
-	for _, h := range cfg.Notify.Hooks {
-		paths = append(paths, h.URLFile, h.SecretFile, h.TokenFile)
-	}
-	for _, a := range cfg.Accounts {
-		paths = append(paths, a.APIKeyFile)
-		if a.OAuth != nil {
-			paths = append(paths, a.OAuth.ClientSecretFile)
-		}
-	}
-	if file, err := m.configFile(); err == nil {
-		if settings, err := config.Describe(file, m.dataDir, m.Environ); err == nil && config.HasSecret(settings, file) {
-			paths = append(paths, file)
-		}
-	}
-	slices.Sort(paths)
+// wideFile is a file or a directory that others can reach, and the mode that closes it.
+type wideFile struct {
+	path    string
+	mode    fs.FileMode
+	private string // as chmod takes it
+}
+
+// findWide returns those of the paths that others can reach. A secret that does not belong to
+// the archive's owner is there for the owner's group, as root's in /etc is.
+func (m *Main) findWide(cfg *config.Config, paths []string) (wide []wideFile) {
 	archive, errArchive := os.Stat(cfg.DataDir)
 	credentials := m.getenv("CREDENTIALS_DIRECTORY")
+	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
 		info, err := os.Stat(path)
 		if path == "" || err != nil || credentials != "" && filepath.Dir(path) == filepath.Clean(credentials) {
 			continue
 		}
-		mode, others := "600", fs.FileMode(0o077)
+		private, others := "600", fs.FileMode(0o077)
 		switch {
 		case info.IsDir():
-			mode = "700"
+			private = "700"
 		case errArchive == nil && owner(info) != owner(archive):
-			mode, others = "o=", 0o007
+			private, others = "o=", 0o007
 		}
-		if info.Mode()&others == 0 {
-			continue
+		if info.Mode()&others != 0 {
+			wide = append(wide, wideFile{path, info.Mode(), private})
 		}
+	}
+	return wide
+}
+
+// secretPaths returns the files that have secrets, the configuration among them where it has one.
+func (m *Main) secretPaths(cfg *config.Config) []string {
+	paths := cfg.SecretFiles()
+	if file, err := m.configFile(); err == nil {
+		if settings, err := config.Describe(file, m.dataDir, m.Environ); err == nil && config.HasSecret(settings, file) {
+			paths = append(paths, file)
+		}
+	}
+	return paths
+}
+
+// examineModes looks at who else can read the secrets and the archive.
+func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
+	for _, w := range m.findWide(cfg, append(m.secretPaths(cfg), cfg.DataDir)) {
 		findings = append(findings, control.Finding{Subject: "files", Severity: control.SeverityWarning,
-			Text: fmt.Sprintf("others can reach %s (%s)", path, info.Mode()), Remedy: fmt.Sprintf("chmod %s %s", mode, path)})
+			Text: fmt.Sprintf("others can reach %s (%s)", w.path, w.mode), Remedy: fmt.Sprintf("chmod %s %s", w.private, w.path)})
 	}
 	if len(findings) == 0 {
 		findings = append(findings, control.Finding{Subject: "files", Severity: control.SeverityOK, Text: "nobody else can reach the secrets and the archive"})
 	}
 	return findings
+}
+
+// logWideSecrets warns of secrets that others can read. The archive does so of its own files.
+func (m *Main) logWideSecrets(cfg *config.Config, log zerolog.Logger) {
+	for _, w := range m.findWide(cfg, m.secretPaths(cfg)) {
+		log.Warn().Str("path", w.path).Stringer("mode", w.mode).Str("private", w.private).Msg("others can reach this; chmod it to the mode in private")
+	}
 }
 
 // owner returns the number of the user to whom a file belongs.

@@ -64,7 +64,11 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.Close()) }()
+	defer func() {
+		err = errors.Join(err, d.Close())
+		log.Info().Msg("stopped")
+	}()
+	m.logWideSecrets(cfg, log) // now that the archive's owner is known
 	if _, err := fmt.Fprintln(m.Stdout, d.localURL()); err != nil {
 		return err
 	}

@@ -87,7 +87,10 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
+	defer func() {
+		err = errors.Join(err, a.Close())
+		log.Info().Msg("stopped")
+	}()
 	socket, err := control.Listen(cfg.DataDir)
 	if err != nil {
 		return err
