@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/blevesearch/bleve/v2"
 	"github.com/rs/zerolog"
 
 	"minutebook/config"
@@ -45,6 +46,7 @@ func (m *Main) adjustableLogger(cfg *config.Config) (zerolog.Logger, *logLevel) 
 	log = log.Level(zerolog.TraceLevel).With().Timestamp().Logger().Sample(level)
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(libraryLines{log})
+	bleve.SetLog(stdlog.Default())
 	return log, level
 }
 

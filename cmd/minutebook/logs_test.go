@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	gotoken "go/token"
 	"io/fs"
+	stdlog "log"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,9 +18,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/blevesearch/bleve/v2"
 	"github.com/rs/zerolog"
 
+	"minutebook/config"
 	"minutebook/internal/testrun"
 )
 
@@ -202,6 +207,26 @@ func TestLibrariesLogNoAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := log.String(); !strings.Contains(text, "Unsolicited response") || strings.Contains(text, "Ada") {
+		t.Errorf("the log has %s", text)
+	}
+}
+
+// TestBleveReports has Bleve report a search: the line becomes part of the program's log.
+func TestBleveReports(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	var log bytes.Buffer
+	cfg := config.Default()
+	(&Main{Stderr: &log}).logger(&cfg)
+	bleve.Config.SlowSearchLogThreshold = time.Nanosecond
+	t.Cleanup(func() { stdlog.SetOutput(os.Stderr); bleve.Config.SlowSearchLogThreshold = 0 })
+	index, err := bleve.NewMemOnly(bleve.NewIndexMapping())
+	if err == nil {
+		_, err = index.Search(bleve.NewSearchRequest(bleve.NewMatchAllQuery()))
+	}
+	if err = errors.Join(err, index.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if text := log.String(); !strings.Contains(text, `"line":"slow search took`) || !strings.Contains(text, `"message":"a library reports"`) {
 		t.Errorf("the log has %s", text)
 	}
 }

@@ -6,15 +6,12 @@ package main
 import (
 	"context"
 	"io"
-	"log"
 	"os"
 	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
 	"unicode"
-
-	"github.com/blevesearch/bleve/v2"
 
 	"minutebook/internal/phrase"
 )
@@ -25,7 +22,6 @@ var version = "unknown"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal kills the process, should it hang, as when it opens a pipe without a writer
-	bleve.SetLog(log.Default())  // which becomes part of the program's log
 	m := &Main{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Version: version,
