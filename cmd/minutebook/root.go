@@ -184,11 +184,17 @@ func (m *Main) loadConfig() (*config.Config, error) {
 		return nil, err
 	}
 	cfg, err := config.Load(path, m.dataDir, m.Environ)
+	if err != nil && path == workingConfig && m.configPath == "" && m.getenv("MINUTEBOOK_CONFIG") == "" {
+		err = fmt.Errorf("%w (the configuration is %s of the working directory; -c FILE names another one, and with --data DIR none is read)", err, path)
+	}
 	if err != nil {
 		return nil, &usageError{err}
 	}
 	return cfg, nil
 }
+
+// workingConfig is the configuration where none is named.
+const workingConfig = "config.toml"
 
 // readConfiguration identifies the file that loadConfig reads.
 func (m *Main) readConfiguration() (control.Configuration, error) {
@@ -217,7 +223,7 @@ func (m *Main) findConfig() (string, error) {
 		return "", nil
 	}
 	named := m.getenv("MINUTEBOOK_CONFIG")
-	path := cmp.Or(named, "config.toml")
+	path := cmp.Or(named, workingConfig)
 	_, err := os.Stat(path)
 	// A working directory that another user may not enter (sudo -u) has no configuration for that user.
 	if isAbsent := errors.Is(err, fs.ErrNotExist) || named == "" && errors.Is(err, fs.ErrPermission); !isAbsent {
