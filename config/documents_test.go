@@ -1,6 +1,7 @@
 package config
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -79,6 +80,37 @@ func TestReloadIsDocumented(t *testing.T) {
 	walk(reflect.TypeFor[Config](), "")
 	if live < 15 {
 		t.Errorf("only %d settings were found", live)
+	}
+}
+
+var update = flag.Bool("update", false, "write the list of variables of docs/configuration.md")
+
+// TestVariablesAreDocumented has docs/configuration.md list the variable of every setting.
+// `go test ./config -run TestVariablesAreDocumented -update` writes the list.
+func TestVariablesAreDocumented(t *testing.T) {
+	const path, begin, end = "../docs/configuration.md", "<!-- variables -->\n", "<!-- end -->\n"
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := strings.Cut(string(raw), begin)
+	_, tail, found := strings.Cut(rest, end)
+	if !found {
+		t.Fatalf("%s has no %q", path, end)
+	}
+	list := "| variable | setting |\n| --- | --- |\n"
+	eachSetting(reflect.TypeFor[Config](), "", envPrefix, func(key, variable string) {
+		if variable != "" {
+			list += "| `" + variable + "` | `" + key + "` |\n"
+		}
+	})
+	want := head + begin + list + end + tail
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != string(raw) {
+		t.Errorf("%s is not up to date: run this test with -update", path)
 	}
 }
 
