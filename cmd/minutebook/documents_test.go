@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,29 +21,43 @@ import (
 // Blocks marked {run PROGRAM} are left out where that program is not installed.
 // Blocks marked {run until} are repeated until the output is as shown. A command that
 // ends in " &" runs until the document's next heading. The buckets of the documents are
-// folders of one on a real S3 server.
+// folders of one on a real S3 server, and their disks are folders here. The tutorial is the
+// first, since others use its archive.
 func TestDocumentsRun(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	service, key := sandbox(t, t.TempDir())
 	t.Setenv("SERVICE", service.url+"/external/v1")
 	t.Setenv("MINUTEBOOK_WEB_LISTEN", "127.0.0.1:0")
+	t.Setenv("RESTIC_PASSWORD", "only for this test")
 	t.Setenv("MINUTEBOOK_CORPUS", "") // restored afterwards; `config check` refuses it
 	os.Unsetenv("MINUTEBOOK_CORPUS")
-	docs, err := filepath.Abs("../../docs")
-	if err != nil {
-		t.Fatal(err)
+	var names, texts []string
+	for _, pattern := range []string{"tutorial.md", "*.md", "how-to/*.md"} {
+		found, err := filepath.Glob(filepath.Join("../../docs", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := filepath.Join(filepath.Dir(pattern), filepath.Base(path))
+			if strings.Contains(string(text), "```sh {run") && !slices.Contains(names, name) {
+				names, texts = append(names, name), append(texts, string(text))
+			}
+		}
+	}
+	if len(names) < 10 {
+		t.Fatalf("the pages with commands are %q", names)
 	}
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("ada.key", []byte(key+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	buckets := anyBucket(s3test.Start(t))
-	for _, name := range []string{"tutorial.md", "how-to/move.md", "how-to/forget.md", "how-to/failures.md", "how-to/s3.md", "import.md", "parquet.md", "backup.md", "how-to/accounts.md", "how-to/departments.md"} {
-		text, err := os.ReadFile(filepath.Join(docs, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, section := range strings.Split(buckets(string(text)), "\n## ") {
+	buckets, disks := anyBucket(s3test.Start(t)), strings.NewReplacer(" /mnt/usb/", " usb/", " /srv/", " srv/")
+	for i, name := range names {
+		for _, section := range strings.Split(disks.Replace(buckets(texts[i])), "\n## ") {
 			t.Run(name, func(t *testing.T) { runSection(t, name, section) })
 		}
 	}

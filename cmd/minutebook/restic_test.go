@@ -9,9 +9,9 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// TestResticKeepsGenerations runs the commands of docs/backup.md: restic over a
-// directory of backups, and a restore out of it of a generation that backup itself no longer
-// keeps. It needs restic, which make test installs.
+// TestResticKeepsGenerations has restic keep generations of a directory of backups that
+// backup itself no longer keeps, and restores out of them; [TestDocumentsRun] runs the commands
+// of docs/backup.md. It needs restic, which make test installs.
 func TestResticKeepsGenerations(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	program := testrun.Program(t, "restic")
