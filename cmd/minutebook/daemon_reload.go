@@ -143,6 +143,9 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 	if p.cfg, p.result.Changed, p.result.NeedsRestart, err = present.Reload(next); err != nil {
 		return p, err
 	}
+	if err := p.cfg.Web.CheckListener(d.webListener.Addr().String()); err != nil { // somebody may have handed it over
+		return p, fmt.Errorf("read configuration %s: %w", file.Path, err)
+	}
 	if p.result.Left, err = missingAccounts(present, p.cfg); err != nil {
 		return p, fmt.Errorf("read configuration %s: %w", file.Path, err)
 	}

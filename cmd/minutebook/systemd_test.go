@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -19,7 +20,7 @@ import (
 // manager stands for systemd: it has two open sockets and takes notifications.
 type manager struct {
 	t       *testing.T
-	dataDir string
+	where   []string   // arguments that say where the program finds its data
 	sockets []*os.File // the page's and the receiver's
 	urls    []string
 	notices *net.UnixConn
@@ -27,7 +28,7 @@ type manager struct {
 }
 
 func newManager(t *testing.T) *manager {
-	m := &manager{t: t, dataDir: filepath.Join(t.TempDir(), "data")}
+	m := &manager{t: t, where: []string{"--data", filepath.Join(t.TempDir(), "data")}}
 	for range 2 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -57,7 +58,7 @@ func newManager(t *testing.T) *manager {
 // run starts the program as systemd does and waits until it says that it is ready.
 func (m *manager) run(environ ...string) *exec.Cmd {
 	m.t.Helper()
-	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ exec minutebook serve --create --data "$1"`, "sh", m.dataDir)
+	cmd := exec.Command("sh", append([]string{"-c", `LISTEN_PID=$$ exec minutebook serve --create "$@"`, "sh"}, m.where...)...)
 	cmd.ExtraFiles, cmd.Stderr = m.sockets, os.Stderr
 	cmd.Env = append(append(os.Environ(), "LISTEN_FDS=2", "LISTEN_FDNAMES=page:receiver", "NOTIFY_SOCKET="+m.path, "WATCHDOG_USEC=600000",
 		"MINUTEBOOK_LOG_LEVEL=error"), environ...)
@@ -143,16 +144,7 @@ func TestSocketsOutliveTheProgram(t *testing.T) {
 func TestSocketsOfEverybodyAreRefused(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	m := newManager(t)
-	l, err := net.Listen("tcp", "0.0.0.0:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	open, err := l.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer open.Close()
+	open, _ := socketOfEverybody(t)
 	for _, c := range []struct {
 		name   string
 		socket *os.File
@@ -165,6 +157,55 @@ func TestSocketsOfEverybodyAreRefused(t *testing.T) {
 		if code := program.ProcessState.ExitCode(); code != 2 {
 			t.Errorf("%s: exit code %d", c.name, code)
 		}
+	}
+}
+
+// socketOfEverybody returns an open socket that other machines reach, and its address here.
+func socketOfEverybody(t *testing.T) (*os.File, string) {
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f, fmt.Sprintf("http://127.0.0.1:%d", l.Addr().(*net.TCPAddr).Port)
+}
+
+// TestReloadKeepsTheSocketOfEverybodyShut takes the sign-in out of the configuration of a
+// page whose socket other machines reach: the page would have become everybody's.
+func TestReloadKeepsTheSocketOfEverybodyShut(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	m := newManager(t)
+	open, page := socketOfEverybody(t)
+	m.sockets[0] = open
+	file := filepath.Join(t.TempDir(), "config.toml")
+	m.where = []string{"-c", file}
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("data_dir = \"data\"\n[web]\naccess = \"people\"\npublic_url = \"https://minutes.example\"\n")
+	m.run()
+	m.waitFor("READY=1")
+	write("data_dir = \"data\"\n")
+	out, err := exec.Command("minutebook", "reload", "-c", file).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "can be reached from other machines") {
+		t.Errorf("reload: %v: %s", err, out)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Get(page + "/api/v1/meetings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		t.Error("the page answers everybody")
 	}
 }
 
