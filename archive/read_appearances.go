@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"minutebook/api"
 	"minutebook/internal/sqlite"
 )
 
@@ -104,8 +105,9 @@ func (a *Archive) Lengths(ctx context.Context, ids []int64, fn func(id int64, le
 	return nil
 }
 
-// ChangeSpan is a meeting's first and last change in the log.
-type ChangeSpan struct{ First, Last int64 }
+// ChangeSpan is a meeting's first and last change in the log, and the last that is none of
+// CRM matches, which not everybody sees who sees the meeting.
+type ChangeSpan struct{ First, Last, LastShown int64 }
 
 // ChangeSpans returns the spans of all meetings.
 func (a *Archive) ChangeSpans(ctx context.Context) (map[int64]ChangeSpan, error) {
@@ -113,10 +115,10 @@ func (a *Archive) ChangeSpans(ctx context.Context) (map[int64]ChangeSpan, error)
 	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var id int64
 		var s ChangeSpan
-		err := rows.Scan(&id, &s.First, &s.Last)
+		err := rows.Scan(&id, &s.First, &s.Last, &s.LastShown)
 		spans[id] = s
 		return err
-	}, `SELECT recording_id, min(seq), max(seq) FROM changes GROUP BY recording_id`)
+	}, `SELECT recording_id, min(seq), max(seq), max(CASE WHEN part = ? THEN 0 ELSE seq END) FROM changes GROUP BY recording_id`, api.PartCRM)
 	if err != nil {
 		return nil, fmt.Errorf("read when meetings came: %w", err)
 	}

@@ -80,12 +80,12 @@ func (s *server) readNews(ctx context.Context, limit int) (p nowPage, err error)
 		return p, err
 	}
 	p.Since, p.Total, p.Until = since.In(s.Location), total, s.places.name(until)
-	p.News, err = s.newsItems(ctx, news, after)
+	p.News, err = s.newsItems(ctx, view.Viewer, news, after)
 	return p, err
 }
 
-// newsItems reads the meetings of news, and their changes after a position.
-func (s *server) newsItems(ctx context.Context, news []roster.News, after archive.Position) (items []newsItem, err error) {
+// newsItems reads the meetings of a viewer's news, and their changes after a position.
+func (s *server) newsItems(ctx context.Context, viewer archive.Viewer, news []roster.News, after archive.Position) (items []newsItem, err error) {
 	var ids []int64
 	for _, n := range news {
 		ids = append(ids, n.RecordingID)
@@ -105,7 +105,8 @@ func (s *server) newsItems(ctx context.Context, news []roster.News, after archiv
 		}
 		item := newsItem{listed: s.newListed(row), IsNew: n.IsNew}
 		for _, c := range changes[n.RecordingID] {
-			if name := changeName(c, row); !n.IsNew && !slices.Contains(item.Changes, name) {
+			isShown := viewer.All || c.Part != api.PartCRM
+			if name := changeName(c, row); !n.IsNew && isShown && !slices.Contains(item.Changes, name) {
 				item.Changes = append(item.Changes, name)
 			}
 		}

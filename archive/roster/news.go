@@ -16,9 +16,10 @@ type News struct {
 }
 
 // News returns the meetings that arrived or changed after a position and that the viewer
-// sees, the latest change first: at most limit of them, and how many there are. The
-// position until which it looked is returned too. A position of an earlier epoch counts
-// as the log's beginning.
+// sees, the latest change first: at most limit of them, and how many there are. Changes of
+// CRM matches count for the owner alone: another viewer may not see them. The position
+// until which it looked is returned too; a position of an earlier epoch counts as the log's
+// beginning.
 func (r *Roster) News(ctx context.Context, q View, after archive.Position, limit int) (news []News, total int, until archive.Position, err error) {
 	err = r.open(ctx, q, func(v *view) error {
 		until = v.at
@@ -26,11 +27,15 @@ func (r *Roster) News(ctx context.Context, q View, after archive.Position, limit
 			after.Seq = 0
 		}
 		for m := range v.visible() {
-			if m.changes.Last <= after.Seq {
+			last := m.changes.LastShown
+			if q.Viewer.All {
+				last = m.changes.Last
+			}
+			if last <= after.Seq {
 				continue
 			}
 			if total++; limit > 0 {
-				news = append(news, News{m.id, m.changes.First > after.Seq, m.changes.Last})
+				news = append(news, News{m.id, m.changes.First > after.Seq, last})
 			}
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/notes"
 )
@@ -161,7 +162,11 @@ func (r *Roster) follow(ctx context.Context, changes []archive.Change) error {
 			continue
 		}
 		span := spans[c.RecordingID]
-		spans[c.RecordingID] = archive.ChangeSpan{First: cmp.Or(span.First, c.Seq), Last: c.Seq}
+		span.First, span.Last = cmp.Or(span.First, c.Seq), c.Seq
+		if c.Part != api.PartCRM {
+			span.LastShown = c.Seq
+		}
+		spans[c.RecordingID] = span
 	}
 	if len(spans) > 0 {
 		meetings, err := r.read(ctx, slices.Collect(maps.Keys(spans)))
@@ -171,7 +176,7 @@ func (r *Roster) follow(ctx context.Context, changes []archive.Change) error {
 		r.order = slices.DeleteFunc(r.order, func(m *meeting) bool {
 			span, changed := spans[m.id]
 			if changed && m.changes.First > 0 {
-				span.First = m.changes.First
+				span.First, span.LastShown = m.changes.First, max(span.LastShown, m.changes.LastShown)
 				spans[m.id] = span
 			}
 			return changed
