@@ -27,7 +27,7 @@ import (
 func TestNobodyKeepsOthersFromPasskeys(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	c := &ceremonies{now: func() time.Time { return now }, open: map[string]ceremony{}}
+	c := newCeremonies(func() time.Time { return now })
 	begin := func(client, challenge string) {
 		c.keep(netip.MustParseAddr(client), &webauthn.SessionData{Challenge: challenge})
 	}
@@ -65,7 +65,7 @@ func TestACeremonyEnds(t *testing.T) {
 	for after, open := range map[time.Duration]bool{0: true, ceremonyLife - time.Second: true, ceremonyLife: false, ceremonyLife + time.Second: false,
 		-oidcSlack: true, -oidcSlack - time.Second: false} {
 		now := started
-		c := &ceremonies{now: func() time.Time { return now }, open: map[string]ceremony{}}
+		c := newCeremonies(func() time.Time { return now })
 		c.keep(netip.MustParseAddr("192.0.2.1"), &webauthn.SessionData{Challenge: "x"})
 		now = started.Add(after)
 		if _, err := c.take("x"); (err == nil) != open {
@@ -191,4 +191,28 @@ func TestAProviderThatIsDown(t *testing.T) {
 	s.wants(502, "GET", "/login/oidc", nil, "does not answer")
 	s.wants(303, "GET", "/login/oidc?silent=1&next=/status", nil, "/login?next=%2Fstatus")
 	s.wants(200, "GET", "/login?next=%2Fstatus", nil)
+}
+
+// TestAttemptsOutliveAConfiguration uses up the attempts of an address and makes the page
+// anew, as a reload does.
+func TestAttemptsOutliveAConfiguration(t *testing.T) {
+	t.Parallel()
+	signIns := NewSignIns(time.Now)
+	s := newEntrySiteWith(t, access.Options{}, func(o *Options) { o.SignIns = signIns })
+	s.add("ann@acme.example", false)
+	for range 30 {
+		s.do("POST", "/login", url.Values{"address": {"ann@acme.example"}, "password": {"wrong password"}})
+	}
+	o := s.options()
+	o.Identify, o.Entry, o.SignIns = nil, Entry{People: s.people, PublicURL: s.home(), Passwords: true}, signIns
+	page, err := New(o)
+	must(t, err)
+	r := httptest.NewRequest("POST", s.URL+"/login", strings.NewReader("address=ann@acme.example&password=x"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.RemoteAddr = "127.0.0.1:1"
+	w := httptest.NewRecorder()
+	if page.ServeHTTP(w, r); w.Code != http.StatusTooManyRequests {
+		t.Errorf("after the reload: %d", w.Code)
+	}
 }

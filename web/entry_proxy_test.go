@@ -63,6 +63,8 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 		{"data of nobody", "10.1.2.3:4", "/api/v1/meetings", nil, nil, 401},
 		{"a token", "10.1.2.3:4", "/api/v1/meetings", nil, http.Header{"Authorization": {"Bearer " + token}}, 200},
 		{"a token from elsewhere", "10.2.2.3:4", "/api/v1/meetings", nil, http.Header{"Authorization": {"Bearer " + token}}, 403},
+		{"a token of the proxy's own", "10.1.2.3:4", "/", []string{"bob@acme.example"}, http.Header{"Authorization": {"Bearer eyJhbGciOiJub25lIn0.e30."}}, 200},
+		{"data with it", "10.1.2.3:4", "/api/v1/meetings", []string{"bob@acme.example"}, http.Header{"Authorization": {"Bearer eyJhbGciOiJub25lIn0.e30."}}, 200},
 		{"an assistant with a name alone", "10.1.2.3:4", "/mcp", []string{"ann@acme.example"}, nil, 401},
 		{"signing in", "10.1.2.3:4", "/login", []string{"bob@acme.example"}, nil, 404},
 	} {

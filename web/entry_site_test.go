@@ -149,3 +149,13 @@ func TestWhoSeesNothingIsToldWhy(t *testing.T) {
 		t.Error("somebody who is no admin learns how many meetings there are")
 	}
 }
+
+// home is the address of the page.
+func (s *entrySite) home() *url.URL {
+	s.t.Helper()
+	home, err := url.Parse(s.URL)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return home
+}

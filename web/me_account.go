@@ -125,7 +125,7 @@ func (s *server) beginConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.connections.begin(s.Now(), newConnection(r.Context(), state))
+	s.SignIns.connections.begin(s.Now(), newConnection(r.Context(), state))
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, address, http.StatusSeeOther)
 	return nil
@@ -136,7 +136,7 @@ func (s *server) beginConnection(w http.ResponseWriter, r *http.Request) error {
 func (s *server) finishConnection(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer") // the address has the code
 	state := r.URL.Query().Get("state")
-	if s.Accounts == nil || !s.connections.take(s.Now(), newConnection(r.Context(), state)) {
+	if s.Accounts == nil || !s.SignIns.connections.take(s.Now(), newConnection(r.Context(), state)) {
 		return s.renderMe(w, r, http.StatusUnprocessableEntity,
 			&mePage{Notice: "This connection was not begun here, or took too long: connect the account again."})
 	}
@@ -145,7 +145,7 @@ func (s *server) finishConnection(w http.ResponseWriter, r *http.Request) error 
 
 const (
 	connectionWait = 30 * time.Minute
-	maxConnections = 1000 // under way at a time
+	maxConnections = 8 // under way at a time, for each person
 )
 
 // connection is a connection of an account that is under way: of a person, in a session.
@@ -170,13 +170,23 @@ type connections struct {
 	open []connection
 }
 
-// begin adds a connection; the oldest ones go where there are too many.
+// begin adds a connection; the person's oldest one goes where there are too many.
 func (c *connections) begin(now time.Time, begun connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	begun.until = now.Add(connectionWait)
+	own, oldest := 0, -1
+	for i, other := range c.open {
+		if other.person == begun.person {
+			if own++; oldest < 0 {
+				oldest = i
+			}
+		}
+	}
+	if own >= maxConnections {
+		c.open = slices.Delete(c.open, oldest, oldest+1)
+	}
 	c.open = append(c.open, begun)
-	c.open = c.open[max(0, len(c.open)-maxConnections):]
 }
 
 // take ends a connection and reports whether it was begun by the same session in time.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -131,6 +132,17 @@ func TestAConnectionBelongsToItsPerson(t *testing.T) {
 	}
 	if !c.take(at, connection{state: "s", person: 1}) {
 		t.Error("who has begun it does not finish it")
+	}
+
+	c.begin(at, connection{state: "ann's", person: 1})
+	for i := range 2 * maxConnections {
+		c.begin(at, connection{state: fmt.Sprint("bob's ", i), person: 2})
+	}
+	if !c.take(at, connection{state: "ann's", person: 1}) {
+		t.Error("somebody who begins many keeps another from finishing")
+	}
+	if last := fmt.Sprint("bob's ", 2*maxConnections-1); c.take(at, connection{state: "bob's 0", person: 2}) || !c.take(at, connection{state: last, person: 2}) || len(c.open) != maxConnections-1 {
+		t.Errorf("bob's: %d are under way", len(c.open))
 	}
 }
 

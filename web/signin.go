@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/go-webauthn/webauthn/protocol"
 
@@ -40,6 +41,19 @@ type Entry struct {
 	ProxyNetworks []netip.Prefix
 }
 
+// SignIns are the sign-ins that are under way, and the attempts that were counted. They
+// outlive the page of a configuration, and not the process.
+type SignIns struct {
+	attempts    *access.Limiter
+	ceremonies  *ceremonies
+	connections connections
+}
+
+// NewSignIns returns sign-ins of which none has begun.
+func NewSignIns(now func() time.Time) *SignIns {
+	return &SignIns{attempts: access.NewLimiter(now), ceremonies: newCeremonies(now)}
+}
+
 // offers reports whether people sign in by a method.
 func (e *Entry) offers(m access.Method) bool {
 	if m == access.MethodOIDC {
@@ -67,14 +81,12 @@ func (s *server) prepareEntry() error {
 	if e.ProxyHeader != "" {
 		return nil
 	}
-	s.attempts = access.NewLimiter(s.Now)
 	if e.OIDC != nil {
 		s.oidc = newRelyingParty(*e.OIDC, e.PublicURL, s.Now)
 	}
 	if !e.Passwords {
 		return nil
 	}
-	s.ceremonies = &ceremonies{now: s.Now, open: map[string]ceremony{}}
 	if err := protocol.ValidateRPID(e.PublicURL.Hostname()); err != nil {
 		s.Logger.Warn().Err(err).Msg("passkeys are off: browsers take them for a domain, and web.public_url has none")
 		return nil
@@ -103,8 +115,8 @@ func (s *server) identifyPerson(r *http.Request) (Visitor, error) {
 	if s.isPastProxy(r) {
 		return Visitor{}, errForbidden
 	}
-	if secret, ok := bearer(r); ok {
-		return s.identifyToken(r, secret)
+	if secret, ok := bearer(r); ok && (s.Entry.ProxyHeader == "" || strings.HasPrefix(secret, access.TokenPrefix)) {
+		return s.identifyToken(r, secret) // another one is the proxy's own
 	}
 	if r.URL.Path == "/mcp" { // assistants have a token, so that no page can use a cookie there
 		return Visitor{}, access.ErrNoToken

@@ -229,6 +229,12 @@ func (s *server) oidcRoutes() []route {
 // provider.
 func (s *server) beginOIDC(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
+	if q.Get("silent") != "" { // a page of another site can lead here, and ends no session
+		if _, err := s.identifyPerson(r); err == nil {
+			http.Redirect(w, r, localPath(q.Get("next")), http.StatusSeeOther)
+			return nil
+		}
+	}
 	provider, err := s.oidc.find(r.Context())
 	if err != nil && r.Context().Err() != nil {
 		return err
@@ -261,7 +267,7 @@ func (s *server) finishOIDC(w http.ResponseWriter, r *http.Request) error {
 	if errors.Is(err, errNotBegun) {
 		return err
 	}
-	if err := refuseUntil(w, s.attempts.Wait(s.client(r))); err != nil {
+	if err := refuseUntil(w, s.SignIns.attempts.Wait(s.client(r))); err != nil {
 		return err
 	}
 	var person access.Person
@@ -323,7 +329,7 @@ func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 3
 // refuseOIDC writes the reason into the log and the audit, counts the failure, and
 // tells the person nothing of it.
 func (s *server) refuseOIDC(r *http.Request, reason error) error {
-	s.attempts.Fail(s.client(r))
+	s.SignIns.attempts.Fail(s.client(r))
 	// A provider's answer can be part of the reason.
 	s.Logger.Warn().Str(zerolog.ErrorFieldName, cut(reason.Error())).Stringer("client", s.client(r)).Msg("sign-in by OpenID Connect failed")
 	err := s.Entry.People.Record(r.Context(), access.Event{Actor: access.ActorSystem, Kind: access.SignInFailed, IDs: access.IDs{Method: access.MethodOIDC}})

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"testing"
 	"time"
 
@@ -64,13 +65,6 @@ func TestASignInAtAProviderEnds(t *testing.T) {
 	}
 }
 
-// home is the address of the page.
-func (s *issuerSite) home() *url.URL {
-	home, err := url.Parse(s.URL)
-	must(s.test, err)
-	return home
-}
-
 // TestAProviderNamesItself answers for a provider that says that it names itself, and for
 // another one.
 func TestAProviderNamesItself(t *testing.T) {
@@ -111,7 +105,21 @@ func TestAProviderMoves(t *testing.T) {
 	s.wants(502, "GET", "/login/oidc", nil, "does not answer")
 	s.provider.Close()
 	s.wants(502, "GET", "/login/oidc", nil, "does not answer")
+	s.Client = newBrowser(t)
 	s.wants(303, "GET", "/login/oidc?silent=1&next=/status", nil, "/login?next=%2Fstatus")
+}
+
+// TestALinkEndsNoSession follows the address of silent sign-ins as a signed-in person, as the
+// link of another site has a browser do.
+func TestALinkEndsNoSession(t *testing.T) {
+	t.Parallel()
+	s := newIssuerSite(t)
+	s.signIn("bob@acme.example", false)
+	before := s.Jar.Cookies(s.home())
+	s.wants(303, "GET", "/login/oidc?silent=1&next=/status", nil, "/status")
+	if after := s.Jar.Cookies(s.home()); !reflect.DeepEqual(before, after) {
+		t.Errorf("the link has left the cookies %v, not %v", after, before)
+	}
 }
 
 // TestSessionsOfAWayThatIsClosedEnd takes a way to sign in out of the configuration, under

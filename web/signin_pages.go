@@ -142,7 +142,7 @@ func (s *server) checkPassword(w http.ResponseWriter, r *http.Request, address, 
 	if c, err := r.Cookie(s.browserCookie()); err == nil {
 		browser = c.Value
 	}
-	charge, wait := s.attempts.Attempt(client, address, browser)
+	charge, wait := s.SignIns.attempts.Attempt(client, address, browser)
 	if err := refuseUntil(w, wait); err != nil {
 		return access.Person{}, err
 	}
@@ -155,7 +155,7 @@ func (s *server) checkPassword(w http.ResponseWriter, r *http.Request, address, 
 		return person, err
 	}
 	known := randomText()
-	s.attempts.Succeed(charge, address, browser, known)
+	s.SignIns.attempts.Succeed(charge, address, browser, known)
 	http.SetCookie(w, s.signInCookie(s.browserCookie(), known, int(access.SessionLife.Seconds())))
 	return person, nil
 }

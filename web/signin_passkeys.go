@@ -23,8 +23,6 @@ const (
 	// maxCeremonies are open at most for one client, and maxAllCeremonies for all.
 	maxCeremonies    = 50
 	maxAllCeremonies = 5000
-	// siteBits are the bits of an IPv6 address that one site has.
-	siteBits = 48
 )
 
 // ceremonies are the uses of passkeys that are under way, by their challenge. Each is
@@ -34,6 +32,10 @@ type ceremonies struct {
 
 	mu   sync.Mutex
 	open map[string]ceremony
+}
+
+func newCeremonies(now func() time.Time) *ceremonies {
+	return &ceremonies{now: now, open: map[string]ceremony{}}
 }
 
 // ceremony is a use of a passkey that a client has begun.
@@ -69,24 +71,16 @@ func (c *ceremonies) keep(client netip.Addr, data *webauthn.SessionData) {
 	c.open[data.Challenge] = ceremony{*data, client}
 }
 
-// findDispensable returns the oldest ceremony of the site that has begun the most: an IPv4
-// address, or the /48 of an IPv6 address, the largest that one connection gets. The caller
-// holds the lock, and there is a ceremony.
+// findDispensable returns the oldest ceremony of the site that has begun the most. The
+// caller holds the lock, and there is a ceremony.
 func (c *ceremonies) findDispensable() (oldest string) {
-	site := func(client netip.Addr) netip.Prefix {
-		p, err := client.Prefix(min(siteBits, client.BitLen()))
-		if err != nil { // the zero Addr, of a peer without an address
-			return netip.Prefix{}
-		}
-		return p
-	}
 	begun := map[netip.Prefix]int{}
 	for _, each := range c.open {
-		begun[site(each.client)]++
+		begun[access.Site(each.client)]++
 	}
 	most := 0
 	for challenge, each := range c.open {
-		if n := begun[site(each.client)]; n > most || n == most && each.Expires.Before(c.open[oldest].Expires) {
+		if n := begun[access.Site(each.client)]; n > most || n == most && each.Expires.Before(c.open[oldest].Expires) {
 			oldest, most = challenge, n
 		}
 	}
@@ -148,14 +142,14 @@ func (s *server) beginPasskeySignIn(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return fmt.Errorf("begin sign-in by passkey: %w", err)
 	}
-	s.ceremonies.keep(s.client(r), data)
+	s.SignIns.ceremonies.keep(s.client(r), data)
 	writeJSON(w, http.StatusOK, options)
 	return nil
 }
 
 // finishPasskeySignIn signs the owner of a passkey in.
 func (s *server) finishPasskeySignIn(w http.ResponseWriter, r *http.Request) error {
-	if err := refuseUntil(w, s.attempts.Wait(s.client(r))); err != nil {
+	if err := refuseUntil(w, s.SignIns.attempts.Wait(s.client(r))); err != nil {
 		return err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -163,7 +157,7 @@ func (s *server) finishPasskeySignIn(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return s.refusePasskey(r, err)
 	}
-	data, err := s.ceremonies.take(answer.Response.CollectedClientData.Challenge)
+	data, err := s.SignIns.ceremonies.take(answer.Response.CollectedClientData.Challenge)
 	if err != nil {
 		return err
 	}
@@ -196,7 +190,7 @@ func (s *server) refusePasskey(r *http.Request, reason error) error {
 	if detailed, ok := errors.AsType[*protocol.Error](reason); ok && detailed.DevInfo != "" {
 		reason = fmt.Errorf("%w: %s", reason, detailed.DevInfo)
 	}
-	s.attempts.Fail(s.client(r))
+	s.SignIns.attempts.Fail(s.client(r))
 	s.Logger.Warn().Err(reason).Stringer("client", s.client(r)).Msg("sign-in by passkey failed")
 	err := s.Entry.People.Record(r.Context(), access.Event{Actor: access.ActorSystem, Kind: access.SignInFailed, IDs: access.IDs{Method: access.MethodPasskey}})
 	if err != nil {
@@ -215,7 +209,7 @@ func (s *server) startPasskey(w http.ResponseWriter, r *http.Request, person int
 	if err != nil {
 		return fmt.Errorf("begin a passkey: %w", err)
 	}
-	s.ceremonies.keep(s.client(r), data)
+	s.SignIns.ceremonies.keep(s.client(r), data)
 	writeJSON(w, http.StatusOK, options)
 	return nil
 }
@@ -244,7 +238,7 @@ func (s *server) readPasskey(w http.ResponseWriter, r *http.Request, find func(n
 	if err != nil {
 		return n, nil, unreadable
 	}
-	data, err := s.ceremonies.take(answer.Response.CollectedClientData.Challenge)
+	data, err := s.SignIns.ceremonies.take(answer.Response.CollectedClientData.Challenge)
 	if err != nil {
 		return n, nil, err
 	}

@@ -42,6 +42,10 @@ type Options struct {
 	// ffmpeg.
 	Clips *clip.Cutter
 
+	// SignIns are those under way, of this page and those before and after it; nil: the page
+	// makes its own.
+	SignIns *SignIns
+
 	// Status returns the value that `status --json` prints; without it the page
 	// shows the counts of archive and index only. shown: an admin sees all of it.
 	Status func(ctx context.Context, shown bool) (any, error)
@@ -119,14 +123,11 @@ type server struct {
 	bounds  httpserver.StreamBounds // of recordings
 	langs   *text.Languages
 
-	oidc        *relyingParty      // nil: nobody signs in at a provider
-	passkeys    *webauthn.WebAuthn // nil: there are none at the page's address
-	ceremonies  *ceremonies
-	attempts    *access.Limiter
-	reads       *reads
-	connections connections
-	forms       *http.CrossOriginProtection // no other site sends forms here
-	hasPeople   atomic.Bool                 // whether a first person exists
+	oidc      *relyingParty      // nil: nobody signs in at a provider
+	passkeys  *webauthn.WebAuthn // nil: there are none at the page's address
+	reads     *reads
+	forms     *http.CrossOriginProtection // no other site sends forms here
+	hasPeople atomic.Bool                 // whether a first person exists
 
 	compress func(http.Handler) http.HandlerFunc
 
@@ -208,6 +209,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.SignIns == nil {
+		o.SignIns = NewSignIns(o.Now)
 	}
 	if o.Location == nil {
 		o.Location = time.Local

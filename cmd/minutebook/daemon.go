@@ -41,6 +41,7 @@ type daemon struct {
 	roster     *roster.Roster
 	index      *search.Index
 	clips      *clip.Cutter // nil without ffmpeg
+	signIns    *web.SignIns // of every configuration
 	syncer     *syncer.Syncer
 	receiver   *receiver.Receiver
 	service    *service.Service // nil unless [service] is enabled
@@ -149,6 +150,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	if d.clips, err = web.OpenCutter(d.archive); err != nil {
 		return err
 	}
+	d.signIns = web.NewSignIns(time.Now)
 	handlers, err := d.newPage(ctx, d.config(), connector)
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (d *daemon) pageOptions(ctx context.Context, cfg *config.Config, connector 
 		return o, err
 	}
 	o = web.Options{
-		Archive: d.archive, Index: d.index, Notes: added, Roster: d.roster, Clips: d.clips, Hosts: cfg.Web.Hosts, Accounts: connector,
+		Archive: d.archive, Index: d.index, Notes: added, Roster: d.roster, Clips: d.clips, SignIns: d.signIns, Hosts: cfg.Web.Hosts, Accounts: connector,
 		Registry: metrics, PageURL: d.urlOfPage(cfg), Location: zone, Version: d.opts.Version, Logger: d.log,
 	}
 	if d.service != nil {

@@ -17,12 +17,18 @@ import (
 const (
 	attemptsByClient     = 20
 	attemptEveryByClient = 15 * time.Second
+	attemptsBySite       = 200
+	attemptEveryBySite   = 1500 * time.Millisecond
 	attemptsByName       = 10
 	attemptEveryByName   = time.Minute
 )
 
-// limiterSlots is the number of clients, and of names, that are distinguished. With
-// more of them some share their attempts; the memory stays the same, about 3 MB.
+// SiteBits are the bits of an IPv6 address that a site has in common: an office, or
+// whoever got a /48, the largest that a connection gets.
+const SiteBits = 48
+
+// limiterSlots is the number of clients, of sites, and of names, that are distinguished.
+// With more of them some share their attempts; the memory stays the same, about 8 MB.
 const limiterSlots = 1 << 14
 
 // maxRegulars is the number of names, each in a browser, that are remembered to have signed
@@ -42,40 +48,53 @@ type Limiter struct {
 	now  func() time.Time
 	seed maphash.Seed // unknown to others, so that nobody chooses whose slot to share
 
-	mu       sync.Mutex // guards the slots
-	clients  [limiterSlots]*rate.Limiter
-	names    [limiterSlots]*rate.Limiter
+	mu       sync.Mutex // guards the rest
+	tries    origins    // of passwords
+	failures origins    // without a name: nobody shuts passkeys by trying passwords
+	names    slots
 	regulars map[uint64]*rate.Limiter // by browser and name: of those who have signed in
 }
+
+// slots have the limiters of clients, sites or names, nil where none has tried yet.
+type slots [limiterSlots]*rate.Limiter
+
+// origins are where attempts come from.
+type origins struct{ clients, sites slots }
 
 // NewLimiter returns a limiter that counts nothing yet.
 func NewLimiter(now func() time.Time) *Limiter {
 	return &Limiter{now: now, seed: maphash.MakeSeed(), regulars: map[uint64]*rate.Limiter{}}
 }
 
-// Charge says in which slots an attempt was counted: in those of the client and the name,
-// or in neither, since it was the browser's own.
-type Charge struct{ client, name **rate.Limiter }
+// Charge has the buckets from which an attempt was taken: those of the site, the client and
+// the name, or none, since it was the browser's own.
+type Charge []bucket
 
 // Attempt counts an attempt and returns 0 when it may be made, or how long to wait
 // for the next one. A client is an IPv4 address, or the network of an IPv6 address
-// (/64), since one machine has all addresses of that. browser is the secret that
-// [Limiter.Succeed] was given with this browser's last sign-in, "" without one. Succeed
-// takes the charge.
-func (l *Limiter) Attempt(client netip.Addr, name, browser string) (c Charge, wait time.Duration) {
+// (/64), since one machine has all addresses of that; the networks of a site (/48) share
+// ten times as many attempts, so that no site uses up those of everybody. browser is the
+// secret that [Limiter.Succeed] was given with this browser's last sign-in, "" without one.
+// Succeed takes the charge.
+func (l *Limiter) Attempt(client netip.Addr, name, browser string) (Charge, time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known := l.regulars[l.regular(name, browser)]; known != nil {
-		return c, take(&known, l.now(), attemptEveryByName, attemptsByName)
+	charge := append(l.bucketsAt(&l.tries, client), bucket{&l.names[l.slot(api.FoldEmail(name))], attemptEveryByName, attemptsByName})
+	known := l.regulars[l.regular(name, browser)]
+	if known != nil {
+		charge = Charge{{&known, attemptEveryByName, attemptsByName}}
 	}
-	c = Charge{l.ofClient(client), l.ofName(name)}
-	if wait = take(c.client, l.now(), attemptEveryByClient, attemptsByClient); wait > 0 {
-		return c, wait // and the name is not blocked by who may not try any more
+	if wait := charge.wait(l.now()); wait > 0 {
+		return nil, wait // and who may not try a name loses no attempt at others
 	}
-	return c, take(c.name, l.now(), attemptEveryByName, attemptsByName)
+	charge.take(l.now())
+	if known != nil {
+		return nil, 0
+	}
+	return charge, 0
 }
 
-// Succeed gives the attempt of a sign-in back to the slots that it was counted in, and
+// Succeed gives the attempt of a sign-in back to the buckets from which it was taken, and
 // remembers the browser, by the secret that it gets now in the place of its former one, as
 // one of the name's own. Others learn nothing of it: the name has as many attempts left as
 // before.
@@ -83,8 +102,9 @@ func (l *Limiter) Succeed(c Charge, name, former, browser string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.regulars, l.regular(name, former))
-	giveBack(c.client, l.now(), attemptEveryByClient, attemptsByClient)
-	giveBack(c.name, l.now(), attemptEveryByName, attemptsByName)
+	for _, b := range c {
+		b.giveBack(l.now())
+	}
 	for other := range l.regulars {
 		if len(l.regulars) < maxRegulars {
 			break
@@ -99,25 +119,36 @@ func (l *Limiter) Succeed(c Charge, name, former, browser string) {
 func (l *Limiter) Wait(client netip.Addr) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	limiter := *l.ofClient(client)
-	if limiter == nil || limiter.TokensAt(l.now()) >= 1 {
-		return 0
-	}
-	return attemptEveryByClient
+	return l.bucketsAt(&l.failures, client).wait(l.now())
 }
 
 // Fail counts a failure of a client that gave no name.
 func (l *Limiter) Fail(client netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	take(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient)
+	if c := l.bucketsAt(&l.failures, client); c.wait(l.now()) == 0 {
+		c.take(l.now())
+	}
 }
 
-func (l *Limiter) ofClient(client netip.Addr) **rate.Limiter {
-	return &l.clients[l.slot(httpserver.Network(client.Unmap()).String())]
+// bucketsAt returns the buckets of a client and its site.
+func (l *Limiter) bucketsAt(o *origins, client netip.Addr) Charge {
+	network := httpserver.Network(client.Unmap())
+	return Charge{
+		{&o.sites[l.slot(Site(network).String())], attemptEveryBySite, attemptsBySite},
+		{&o.clients[l.slot(network.String())], attemptEveryByClient, attemptsByClient},
+	}
 }
 
-func (l *Limiter) ofName(name string) **rate.Limiter { return &l.names[l.slot(api.FoldEmail(name))] }
+// Site returns the site of a client: an IPv4 address, or the /48 of an IPv6 address. The
+// zero Addr, of a peer without an address, has the zero Prefix.
+func Site(client netip.Addr) netip.Prefix {
+	site, err := client.Unmap().Prefix(min(SiteBits, client.Unmap().BitLen()))
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return site
+}
 
 // regular returns the key of a name in a browser. It has no slot, which others would share
 // who have never signed in.
@@ -127,24 +158,42 @@ func (l *Limiter) regular(name, browser string) uint64 {
 
 func (l *Limiter) slot(key string) uint64 { return maphash.String(l.seed, key) % limiterSlots }
 
-// take takes one attempt from a slot, or returns when there will be one.
-func take(slot **rate.Limiter, now time.Time, interval time.Duration, burst int) (wait time.Duration) {
-	if *slot == nil {
-		*slot = rate.NewLimiter(rate.Every(interval), burst)
-	}
-	r := (*slot).ReserveN(now, 1)
-	if wait = r.DelayFrom(now); wait > 0 {
-		r.CancelAt(now)
-	}
-	return wait
+// bucket is a slot with its limits.
+type bucket struct {
+	limiter **rate.Limiter
+	every   time.Duration
+	burst   int
 }
 
-// giveBack gives an attempt back to a slot; nil: it was counted in none.
-func giveBack(slot **rate.Limiter, now time.Time, every time.Duration, burst int) {
-	if slot == nil || *slot == nil {
+// wait returns how long it takes until all buckets have an attempt left.
+func (c Charge) wait(now time.Time) (longest time.Duration) {
+	for _, b := range c {
+		if *b.limiter == nil {
+			continue
+		}
+		if missing := 1 - (*b.limiter).TokensAt(now); missing > 0 {
+			longest = max(longest, 1, time.Duration(missing*float64(b.every)))
+		}
+	}
+	return longest
+}
+
+// take takes an attempt from each bucket.
+func (c Charge) take(now time.Time) {
+	for _, b := range c {
+		if *b.limiter == nil {
+			*b.limiter = rate.NewLimiter(rate.Every(b.every), b.burst)
+		}
+		(*b.limiter).AllowN(now, 1)
+	}
+}
+
+// giveBack gives an attempt back.
+func (b bucket) giveBack(now time.Time) {
+	if *b.limiter == nil {
 		return
 	}
-	left := min(burst, int((*slot).TokensAt(now))+1)
-	*slot = rate.NewLimiter(rate.Every(every), burst)
-	(*slot).ReserveN(now, burst-left)
+	left := min(b.burst, int((*b.limiter).TokensAt(now))+1)
+	*b.limiter = rate.NewLimiter(rate.Every(b.every), b.burst)
+	(*b.limiter).ReserveN(now, b.burst-left)
 }

@@ -63,12 +63,17 @@ func TestAttemptsAreLimitedByName(t *testing.T) {
 	}
 	now = now.Add(attemptEveryByName)
 	wantAttempts(t, l, "a minute later", "192.0.2.1", alwaysName("ann@example.com"), 1)
-	l.Succeed(Charge{l.ofClient(netip.MustParseAddr("192.0.2.1")), l.ofName("ann@example.com")}, "ann@example.com", "", "anns")
+	now = now.Add(attemptEveryByName)
+	charge, wait := l.Attempt(netip.MustParseAddr("192.0.2.1"), "ann@example.com", "")
+	if wait != 0 {
+		t.Fatalf("another minute later: wait %v", wait)
+	}
+	l.Succeed(charge, "ann@example.com", "", "anns")
 	wantAttempts(t, l, "after a sign-in, whose attempt comes back", "192.0.2.3", alwaysName("ann@example.com"), 1)
 	wantAttempts(t, l, "at the address where the name has signed in", "192.0.2.1", alwaysName("ann@example.com"), 0)
 	wantAttemptsIn(t, l, "in the browser where the name has signed in", "192.0.2.3", "anns", alwaysName("Ann@example.com"), attemptsByName)
-	wantAttemptsIn(t, l, "other names there", "192.0.2.1", "anns", personAddress, attemptsByClient-2) // two were refused by the name
-	l.Succeed(Charge{}, "ann@example.com", "anns", "anns-2")
+	wantAttemptsIn(t, l, "other names there", "192.0.2.1", "anns", personAddress, attemptsByClient)
+	l.Succeed(nil, "ann@example.com", "anns", "anns-2")
 	wantAttempts(t, l, "after a sign-in there, which took none", "192.0.2.3", alwaysName("ann@example.com"), 0)
 	wantAttemptsIn(t, l, "by the secret of before", "192.0.2.3", "anns", alwaysName("ann@example.com"), 0)
 	wantAttemptsIn(t, l, "by the new secret", "192.0.2.3", "anns-2", alwaysName("ann@example.com"), attemptsByName)
@@ -116,7 +121,7 @@ func TestManyRegularsLetNoStrangerThrough(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	l := NewLimiter(func() time.Time { return now })
 	for i := range maxRegulars + 1000 {
-		l.Succeed(Charge{}, personAddress(i), "", fmt.Sprint("browser", i))
+		l.Succeed(nil, personAddress(i), "", fmt.Sprint("browser", i))
 	}
 	stranger, tried := netip.MustParseAddr("192.0.2.1"), 0
 	for i := range 200 {
@@ -129,6 +134,51 @@ func TestManyRegularsLetNoStrangerThrough(t *testing.T) {
 	}
 	if tried > attemptsByClient {
 		t.Errorf("a stranger has tried %d names, want %d", tried, attemptsByClient)
+	}
+}
+
+// TestASiteUsesUpItsOwnAttempts tries passwords and passkeys from all networks of an IPv6
+// site: others go on.
+func TestASiteUsesUpItsOwnAttempts(t *testing.T) {
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	l := NewLimiter(func() time.Time { return now })
+	tried, failed := 0, 0
+	for i := range 4 * limiterSlots {
+		network := netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%x::1", i%(1<<16)))
+		if _, wait := l.Attempt(network, personAddress(i), ""); wait == 0 {
+			tried++
+		}
+		if l.Wait(network) == 0 {
+			l.Fail(network)
+			failed++
+		}
+	}
+	if tried != attemptsBySite || failed != attemptsBySite {
+		t.Errorf("a site has tried %d passwords and failed %d times without a name, want %d", tried, failed, attemptsBySite)
+	}
+	refused := 0
+	for i := range 1000 {
+		other := netip.MustParseAddr(fmt.Sprintf("2001:db8:%x::1", i+1))
+		if _, wait := l.Attempt(other, fmt.Sprint("other", i), ""); wait != 0 || l.Wait(other) != 0 {
+			refused++
+		}
+	}
+	if refused > 50 { // those that share a slot
+		t.Errorf("%d of 1000 others have to wait", refused)
+	}
+}
+
+// TestPasswordsShutNoPasskeys tries passwords at an address until none may be tried there,
+// and one blocked name without an end: passkeys go on, and so do the other names.
+func TestPasswordsShutNoPasskeys(t *testing.T) {
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	l, office := NewLimiter(func() time.Time { return now }), netip.MustParseAddr("192.0.2.1")
+	for range 1000 {
+		l.Attempt(office, "ann@example.com", "")
+	}
+	wantAttempts(t, l, "other names", office.String(), personAddress, attemptsByClient-attemptsByName)
+	if wait := l.Wait(office); wait != 0 {
+		t.Errorf("a passkey has to wait %v", wait)
 	}
 }
 
@@ -177,7 +227,7 @@ func TestAttemptsAtTheSameMoment(t *testing.T) {
 func TestManySignInsAtOnceGiveBackTheirOwn(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l, client := NewLimiter(func() time.Time { return now }), netip.MustParseAddr("192.0.2.1")
-	l.Succeed(Charge{}, "ann@example.com", "", "anns")
+	l.Succeed(nil, "ann@example.com", "", "anns")
 	wantAttempts(t, l, "guesses", client.String(), personAddress, attemptsByClient)
 	var charges []Charge
 	for range attemptsByName {
