@@ -27,7 +27,11 @@ func (m *Main) authLoginCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "login ACCOUNT",
 		Short: "Connect an account: open the address printed and allow the connection",
-		Args:  checkArgs(cobra.ExactArgs(1)),
+		Long: `Prints an address. Open it in a browser and allow the connection. The command ends when the
+browser has come back to the daemon. Where it shows no page of Minutebook then, paste the
+address it was sent to. Without a terminal nothing is asked: that address is read from
+standard input.`,
+		Args: checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
 				return m.login(cmd.Context(), ops, control.AuthRequest{Account: args[0]})
@@ -49,7 +53,9 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 	}
 	fmt.Fprintf(m.Stderr, "Open this address in a browser and allow the connection:\n\n")
 	fmt.Fprintln(m.Stdout, started.URL)
-	fmt.Fprintf(m.Stderr, "\nWhere the browser then shows no page of Minutebook, paste the address it was sent to:\n")
+	if m.isTerminal(m.Stdin) {
+		fmt.Fprintf(m.Stderr, "\nWhere the browser then shows no page of Minutebook, paste the address it was sent to:\n")
+	}
 	_, hasDaemon := ops.(*control.Client)
 	line := m.readPasted()
 	look := time.NewTicker(2 * time.Second)
@@ -102,7 +108,7 @@ func (m *Main) readPasted() <-chan pasted {
 }
 
 // errNothingPasted says that standard input has ended.
-var errNothingPasted = errors.New("read the address: nothing was pasted")
+var errNothingPasted = errors.New("read the address that the browser was sent to: standard input has none; give it there, or start the daemon, to which the browser comes back")
 
 // readLine reads the address from standard input: an argument would be seen in
 // the process list, and it carries a code.

@@ -78,7 +78,8 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 		}
 	}
 	login := exec.Command("minutebook", "auth", "login", "work", "-c", config)
-	login.Stderr = os.Stderr // and nothing as standard input, as in docker exec
+	var asked strings.Builder
+	login.Stderr = &asked // and nothing as standard input, as in docker exec
 	stdout, err := login.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +95,8 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	if page := get(t, "http://"+receiver+"/oauth?"+back); !strings.Contains(page, "work is connected") {
 		t.Errorf("the browser shows %s", page)
 	}
-	if err := login.Wait(); err != nil {
-		t.Errorf("auth login: %v", err)
+	if err := login.Wait(); err != nil || strings.Contains(asked.String(), "paste") {
+		t.Errorf("auth login without a terminal: %v, %s", err, asked.String())
 	}
 	if s := runJSON[api.OAuthStatus](t, "auth", "status", "work", "-c", config); !s.Connected || s.Expires.Before(time.Now()) {
 		t.Errorf("connected, but it says %+v", s)
