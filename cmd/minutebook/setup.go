@@ -18,7 +18,9 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/config"
+	"minutebook/control"
 	"minutebook/internal/durable"
+	syncer "minutebook/sync"
 )
 
 // setupAnswers are the answers to the questions of setup.
@@ -26,7 +28,7 @@ type setupAnswers struct {
 	data, account, baseURL, email, keyFile string
 	listen, publicURL                      string
 	receiverListen, receiverURL            string
-	offline                                bool
+	offline, sync                          bool
 	key                                    string // typed in
 }
 
@@ -37,9 +39,10 @@ func (m *Main) setupCmd() *cobra.Command {
 		Short: "Write a configuration and create the archive",
 		Long: `Asks for what a configuration needs, tries the address and the key at the service,
 writes a file that one can read (-c FILE, or config.toml) with the key in a file of its
-own beside it, and creates the archive. What a flag says is not asked for. Without a
-terminal nothing is asked: --base-url and --api-key-file are needed then. A file that
-is there is never replaced.`,
+own beside it, and creates the archive. It then reads the meetings at once, newest first,
+where that is wanted; else the daemon does it. What a flag says is not asked for. Without
+a terminal nothing is asked: --base-url and --api-key-file are needed then, and --sync for
+the first read. A file that is there is never replaced.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return m.setUp(cmd.Context(), cmd, a) },
 	}
@@ -54,6 +57,7 @@ is there is never replaced.`,
 	f.StringVar(&a.receiverListen, "receiver-listen", "127.0.0.1:8378", "`address` on which deliveries come in, with --receiver-url")
 	f.StringVar(&a.receiverURL, "receiver-url", "", "HTTPS `address` under which the service reaches this machine; empty: no deliveries")
 	f.BoolVar(&a.offline, "offline", false, "do not try the address and the key")
+	f.BoolVar(&a.sync, "sync", false, "read the meetings at once, newest first; else the daemon reads them")
 	return cmd
 }
 
@@ -64,6 +68,9 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return &usageError{fmt.Errorf("set up: %s is there already; edit it, or name another file with -c", path)}
+	}
+	if a.offline && a.sync {
+		return &usageError{errors.New("set up: --sync calls the service; leave out --offline")}
 	}
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		return &usageError{fmt.Errorf("set up: %w", err)}
@@ -99,12 +106,28 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 	if err := m.create(ctx, path, a); err != nil {
 		return err
 	}
-	fmt.Fprintf(m.Stdout, "configuration written: %s\nnext: minutebook serve -c %s\n", path, path)
+	fmt.Fprintf(m.Stdout, "configuration written: %s\n", path)
+	var err error
+	if a.sync {
+		err = m.readFirst(ctx, path)
+	}
+	fmt.Fprintf(m.Stdout, "next: minutebook serve -c %s\n", path)
 	if a.publicURL != "" {
 		fmt.Fprintf(m.Stdout, "then, for the first person: minutebook user add EMAIL --admin -c %s\n", path)
 	}
 	if a.receiverURL != "" {
 		fmt.Fprintf(m.Stdout, "and for deliveries: minutebook webhook create %s -c %s\n", a.account, path)
+	}
+	return err
+}
+
+// readFirst reads the meetings of a new archive. The daemon goes on where it ends early.
+func (m *Main) readFirst(ctx context.Context, path string) error {
+	m.configPath, m.dataDir = path, ""
+	_, err := call[control.SyncResult](ctx, m, "sync", syncer.Request{}, m.newProgress().Event)
+	if err != nil {
+		fmt.Fprintln(m.Stderr, "Not all is read. What is here is kept, and the daemon reads the rest.")
+		return fmt.Errorf("read the meetings: %w", err)
 	}
 	return nil
 }

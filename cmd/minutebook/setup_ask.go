@@ -56,7 +56,33 @@ func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, path string, a *s
 			return err
 		}
 	}
-	return nil
+	if a.receiverURL != "" {
+		if err := ask("receiver-listen", "Deliveries come in on", &a.receiverListen); err != nil {
+			return err
+		}
+	}
+	if a.offline || cmd.Flags().Changed("sync") {
+		return nil
+	}
+	return m.askFirstRead(ctx, a)
+}
+
+// askFirstRead asks whether the meetings are read at once.
+func (m *Main) askFirstRead(ctx context.Context, a *setupAnswers) error {
+	for {
+		text, err := m.ask(ctx, "Read the meetings now, newest first (no: minutebook serve does it)", "yes")
+		if err != nil {
+			return err
+		}
+		switch strings.ToLower(text) {
+		case "y", "yes":
+			a.sync = true
+			return nil
+		case "n", "no":
+			return nil
+		}
+		fmt.Fprintln(m.Stderr, "answer yes or no")
+	}
 }
 
 // askService asks for the service's address and key until the service takes them. It

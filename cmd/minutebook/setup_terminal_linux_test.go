@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,7 +39,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// dialog is a setup on a terminal of its own, and the text that the terminal showed.
+// dialog is a command on a terminal of its own, and the text that the terminal showed.
 type dialog struct {
 	t             *testing.T
 	master, slave *os.File
@@ -47,12 +48,12 @@ type dialog struct {
 	ended         chan error
 }
 
-// startSetup starts a setup that asks on a terminal.
-func startSetup(t *testing.T, args ...string) *dialog {
+// startDialog starts a command that asks on a terminal.
+func startDialog(t *testing.T, args ...string) *dialog {
 	t.Helper()
 	d := &dialog{t: t, shown: &program{t: t}, ended: make(chan error, 1)}
 	d.master, d.slave = openTerminal(t)
-	cmd := exec.Command("minutebook", append([]string{"setup"}, args...)...)
+	cmd := exec.Command("minutebook", args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = d.slave, d.shown, d.shown
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // so that Ctrl-C reaches it
 	if err := cmd.Start(); err != nil {
@@ -96,7 +97,7 @@ func TestSetupAsksAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "taken"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := startSetup(t, "--offline", "-c", file)
+	d := startDialog(t, "setup", "--offline", "-c", file)
 	d.answer("Address of the service: ", "\n")
 	d.answer("Address of the service: ", "service.example:443\n")
 	d.expect("want an address such as https://")
@@ -113,6 +114,7 @@ func TestSetupAsksAgain(t *testing.T) {
 		{"Address under which other people", "minutes.example", "web.public_url: is no http or https address", "https://minutes.example"},
 		{"The page listens on [127.0.0.1:8377]", "8377", "web.listen: ", ""},
 		{"HTTPS address", "http://hooks.example", "receiver.public_url: is no https address", "https://hooks.example"},
+		{"Deliveries come in on [127.0.0.1:8378]", "8378", "receiver.listen: ", "127.0.0.1:8379"},
 	} {
 		d.answer(q.question, q.wrong+"\n")
 		d.expect(q.reason)
@@ -121,9 +123,54 @@ func TestSetupAsksAgain(t *testing.T) {
 	if err := <-d.ended; err != nil {
 		t.Fatalf("%v: %s", err, d.shown.log())
 	}
-	if out := run(t, "config", "show", "-c", file); !strings.Contains(out, "receiver.public_url = 'https://hooks.example'") {
+	if out := run(t, "config", "show", "-c", file); !strings.Contains(out, "receiver.public_url = 'https://hooks.example'") || !strings.Contains(out, "receiver.listen = '127.0.0.1:8379'") {
 		t.Error(out)
 	}
+}
+
+// TestSetupReadsAtOnce presses Ctrl-C while the first read, which a person asked for, goes
+// on: the configuration and what was read stay.
+func TestSetupReadsAtOnce(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	upstream := start(t, "service", "--data", t.TempDir(), "--latency", "500ms")
+	_, key, _ := strings.Cut(<-upstream.lines, " ")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	d := startDialog(t, "setup", "-c", file, "--base-url", upstream.url, "--account", "ada", "--email", "ada@company.example",
+		"--data-dir", "data", "--public-url", "", "--listen", "127.0.0.1:0", "--receiver-url", "")
+	d.answer("API key", key+"\n")
+	d.answer("Read the meetings now, newest first (no: minutebook serve does it) [yes]", "later\n")
+	d.expect("answer yes or no")
+	d.answer("Read the meetings now", "\n")
+	d.answer("calls: ", "\x03")
+	d.expect("the daemon reads the rest")
+	d.expect("next: minutebook serve -c " + file)
+	if err := <-d.ended; err == nil {
+		t.Error("an interrupted read succeeds")
+	}
+	if out := run(t, "sync", "-c", file); !strings.Contains(out, "done: ") {
+		t.Error(out)
+	}
+}
+
+// TestLoginAsksOnATerminal pastes the address that the browser was sent to.
+func TestLoginAsksOnATerminal(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	service, config, key := startOAuthService(t, "")
+	run(t, "init", "-c", config)
+	d := startDialog(t, "auth", "login", "work", "-c", config)
+	d.expect("paste the address it was sent to:")
+	address := regexp.MustCompile(regexp.QuoteMeta(service.url) + `\S+`).FindString(d.shown.log())
+	if _, err := d.master.WriteString("https://minutes.example/oauth?" + allow(t, address, key) + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	d.expect("account work is connected")
+	if err := <-d.ended; err != nil {
+		t.Error(err)
+	}
+	service.stop()
 }
 
 // TestSetupEndsAtOnce presses Ctrl-C and Ctrl-D at questions, at the one whose answer is
@@ -141,7 +188,7 @@ func TestSetupEndsAtOnce(t *testing.T) {
 			t.Run(name+" "+key, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				d := startSetup(t, "--offline", "-c", filepath.Join(dir, "config.toml"))
+				d := startDialog(t, "setup", "--offline", "-c", filepath.Join(dir, "config.toml"))
 				before, err := unix.IoctlGetTermios(int(d.slave.Fd()), unix.TCGETS)
 				if err != nil {
 					t.Fatal(err)

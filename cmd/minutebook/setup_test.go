@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"minutebook/control"
 	"minutebook/internal/testrun"
 )
 
@@ -51,13 +52,15 @@ func TestSetupTriesTheService(t *testing.T) {
 		other.Close()
 	}
 	write(keyFile, key)
-	run(t, "setup", "-c", file, "--base-url", upstream.url, "--api-key-file", keyFile, "--account", "ada", "--public-url", "https://minutes.example")
+	run(t, "setup", "-c", file, "--base-url", upstream.url, "--api-key-file", keyFile, "--account", "ada", "--public-url", "https://minutes.example", "--sync")
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), upstream.url+servicePath) || strings.Contains(string(text), key) {
 		t.Errorf("the configuration is %s, %v", text, err)
 	}
 	fails(2, "is there already", "setup", "-c", file, "--base-url", upstream.url, "--api-key-file", keyFile)
-	run(t, "sync", "-c", file)
+	if s := runJSON[control.StatusResult](t, "status", "-c", file); len(s.Accounts) != 1 || !s.Accounts[0].Backfilled {
+		t.Errorf("the first read leaves %+v", s.Accounts)
+	}
 
 	// An empty archive's wrong address is told by init, and corrected without --moved.
 	data := filepath.Join(dir, "other")
@@ -103,6 +106,7 @@ func TestSetupRefusesNonsense(t *testing.T) {
 		"no directory":  {append(good, "--data-dir", filepath.Join(dir, "good", "x")), "not a directory"},
 		"no port":       {append(good, "--listen", "8377"), "web.listen"},
 		"no TLS":        {append(good, "--receiver-url", "http://hooks.example"), "receiver.public_url: is no https address"},
+		"no service":    {append(good, "--sync"), "leave out --offline"},
 		"strange names": {append(good, "--public-url", "javascript:alert(1)"), "web.public_url"},
 	} {
 		if out, code := set(c.args...); code != 2 || !strings.Contains(string(out), c.want) {
