@@ -55,9 +55,10 @@ func TestReadmeRuns(t *testing.T) {
 		case args[1] == "serve", args[1] == "demo":
 			start(t, args[1:]...)
 		case args[1] == "setup":
-			d := startSetup(t, args[2:]...)
+			d := startDialog(t, args[1:]...)
 			for _, q := range [][2]string{{"Address of the service", service.url + "/external/v1"}, {"API key", key}, {"A short name", "ada"}, {"E-mail address", "ada@company.example"},
-				{"Directory of the archive", ""}, {"Address under which other people", ""}, {"The page listens on", ""}, {"HTTPS address", "https://hooks.example"}} {
+				{"Directory of the archive", ""}, {"Address under which other people", ""}, {"The page listens on", ""}, {"HTTPS address", "https://hooks.example"},
+				{"Deliveries come in on", ""}, {"Read the meetings now", ""}} {
 				d.answer(q[0], q[1]+"\n")
 			}
 			if err := <-d.ended; err != nil {
