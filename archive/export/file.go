@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"filippo.io/age"
@@ -31,12 +34,13 @@ func (x *run) writeFile(ctx context.Context, f *file, render func(io.Writer) err
 	}
 	plaintext := seal.NewDigest()
 	plaintext.Write(content.Bytes())
-	f.SHA256, f.Sealed = plaintext.SHA256(), len(x.Recipients) > 0 && !f.open
+	f.SHA256 = plaintext.SHA256()
+	x.markSealed(f)
 	last, err := x.ledger.findFile(f.What, f.Format)
 	if err != nil {
 		return err
 	}
-	if x.isCurrent(ctx, f, last, plaintext.Size()) {
+	if x.isCurrent(ctx, f, last, bytes.NewReader(content.Bytes()), plaintext.Size()) {
 		return x.recordUnchanged(f, last)
 	}
 	stored := &content
@@ -56,6 +60,31 @@ func (x *run) writeFile(ctx context.Context, f *file, render func(io.Writer) err
 	return x.recordWritten(f, last)
 }
 
+// markSealed says for whom a file is encrypted.
+func (x *run) markSealed(f *file) {
+	if f.Sealed = len(x.Recipients) > 0 && !f.open; f.Sealed {
+		f.Recipients = recipientsID(x.Recipients)
+	}
+}
+
+// recipientsID tells sets of age recipients apart: "" for none.
+func recipientsID(all []age.Recipient) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var names []string
+	for _, r := range all {
+		name := fmt.Sprintf("%T", r)
+		if key, ok := r.(fmt.Stringer); ok {
+			name = key.String()
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(names), "\n")))
+	return hex.EncodeToString(sum[:16])
+}
+
 // recordWritten records a file that was written in the ledger. It removes the file of
 // the last export when that had another name, as after encryption was turned on.
 func (x *run) recordWritten(f, last *file) error {
@@ -70,7 +99,7 @@ func (x *run) recordWritten(f, last *file) error {
 
 func (x *run) recordUnchanged(f, last *file) error {
 	x.count(func(r *Result) { r.Unchanged++ })
-	if last != nil && last.Name == f.Name && last.SHA256 == f.SHA256 && last.Size == f.Size && last.Sealed == f.Sealed {
+	if last != nil && *last == (file{What: f.What, Format: f.Format, Name: f.Name, SHA256: f.SHA256, Size: f.Size, Sealed: f.Sealed, Recipients: f.Recipients}) {
 		return nil
 	}
 	return x.ledger.record(f)
@@ -78,14 +107,14 @@ func (x *run) recordUnchanged(f, last *file) error {
 
 // isCurrent reports whether the file on the disk has this content already, of size
 // bytes before encryption, and sets its size.
-func (x *run) isCurrent(ctx context.Context, f, last *file, size int64) bool {
+func (x *run) isCurrent(ctx context.Context, f, last *file, content io.Reader, size int64) bool {
 	info, err := os.Stat(x.path(f.Name))
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	if last != nil && last.Name == f.Name && last.SHA256 == f.SHA256 && last.Sealed == f.Sealed {
+	if last != nil && last.Name == f.Name && last.SHA256 == f.SHA256 && last.Sealed == f.Sealed && last.Recipients == f.Recipients {
 		f.Size = last.Size
-		return info.Size() > 0 || last.Size == 0
+		return info.Size() >= last.Size || !f.Sealed && !isCut(x.path(f.Name), content, info.Size())
 	}
 	if f.Sealed || info.Size() != size {
 		return false
@@ -95,10 +124,26 @@ func (x *run) isCurrent(ctx context.Context, f, last *file, size int64) bool {
 	return err == nil && stored.SHA256() == f.SHA256
 }
 
+// isCut reports whether a file is a beginning of the content, of size bytes, as after a
+// power cut. Files that somebody has made shorter are not.
+func isCut(path string, content io.Reader, size int64) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	is, begins := sha256.New(), sha256.New()
+	_, err = io.Copy(is, f)
+	if _, failed := io.CopyN(begins, content, size); err != nil || failed != nil {
+		return true
+	}
+	return bytes.Equal(is.Sum(nil), begins.Sum(nil))
+}
+
 // streamFile is writeFile for a file that may be large: it is rendered to the disk
 // and never held in memory.
 func (x *run) streamFile(ctx context.Context, f *file, render func(io.Writer) error) (err error) {
-	f.Sealed = len(x.Recipients) > 0
+	x.markSealed(f)
 	temp, err := os.CreateTemp(filepath.Dir(x.path(f.Name)), durable.TempPrefix+"*")
 	if err != nil {
 		return fmt.Errorf("write file: %w", err)
@@ -108,18 +153,19 @@ func (x *run) streamFile(ctx context.Context, f *file, render func(io.Writer) er
 	if err == nil && f.synced {
 		err = temp.Sync()
 	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return fmt.Errorf("write file: %w", err)
+	if err != nil {
+		return fmt.Errorf("write file: %w", errors.Join(err, temp.Close()))
 	}
+	defer temp.Close()
 	f.SHA256 = plaintext.SHA256()
 	last, err := x.ledger.findFile(f.What, f.Format)
 	if err != nil {
 		return err
 	}
-	if x.isCurrent(ctx, f, last, plaintext.Size()) {
+	if x.isCurrent(ctx, f, last, io.NewSectionReader(temp, 0, plaintext.Size()), plaintext.Size()) {
 		return x.recordUnchanged(f, last)
 	}
-	info, err := os.Stat(temp.Name())
+	info, err := temp.Stat()
 	if err != nil {
 		return fmt.Errorf("write file: %w", err)
 	}
@@ -193,8 +239,8 @@ func sweepUnfinished(dir string) error {
 }
 
 // replaceFile puts content in place of a file, with mode 0600; readers see the old
-// or the new file. It does not wait for the disk: after a power cut a file may be
-// absent or empty, and the next export writes it again.
+// or the new file. It does not wait for the disk, which the ledger does before it tells of the
+// file: after a power cut a file may be absent or cut short, and the next export writes it again.
 func replaceFile(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), durable.TempPrefix+"*")
 	if err != nil {

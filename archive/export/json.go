@@ -23,17 +23,23 @@ func (x *run) writeLines(ctx context.Context) error {
 	if len(x.Recipients) > 0 {
 		f.Name += ".age"
 	}
-	return x.streamFile(ctx, f, func(w io.Writer) error {
+	var ids []int64
+	err := x.streamFile(ctx, f, func(w io.Writer) error {
 		return eachMeeting(ctx, x.archive, x.IDs, func(row *archive.Row) error {
 			raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
 			if err != nil {
 				return err
 			}
+			ids = append(ids, row.RecordingID)
 			x.count(func(r *Result) { r.Meetings++ })
 			_, err = w.Write(append(compactLine(raw), '\n'))
 			return err
 		})
 	})
+	if err != nil {
+		return err
+	}
+	return x.ledger.setJoined(ids)
 }
 
 // compactLine puts JSON on one line. Only line breaks between values are replaced; a

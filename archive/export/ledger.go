@@ -67,6 +67,14 @@ const ledgerSchema = `
 	CREATE INDEX present_by_meeting ON present (format, recording_id);
 	PRAGMA user_version = 1`
 
+// ledgerAdditions are columns that came later, by their tables. An earlier version of the
+// program does not know them, and writes rows without.
+var ledgerAdditions = []struct{ table, column, change string }{
+	{"files", "recipients", `ALTER TABLE files ADD COLUMN recipients TEXT NOT NULL DEFAULT ''`}, // a hash of the age recipients
+	{"present", "name", `ALTER TABLE present ADD COLUMN name TEXT NOT NULL DEFAULT ''`},         // the person's in that meeting
+	{"joined", "recording_id", `CREATE TABLE joined (recording_id INTEGER PRIMARY KEY) STRICT`}, // the meetings of meetings.ndjson
+}
+
 // ledger is the open ledger of an export's directory. Its methods may be
 // called by several goroutines.
 type ledger struct {
@@ -169,11 +177,21 @@ func (l *ledger) prepareSchema() error {
 		return err
 	}
 	if version == 0 && tables == 0 {
-		_, err := l.tx.Exec(ledgerSchema)
-		return err
-	}
-	if version != ledgerVersion {
+		if _, err := l.tx.Exec(ledgerSchema); err != nil {
+			return err
+		}
+	} else if version != ledgerVersion {
 		return fmt.Errorf("%w of this version", errNoLedger)
+	}
+	for _, a := range ledgerAdditions {
+		var ignored int
+		found, err := l.Scan(`SELECT 1 FROM pragma_table_info(?) WHERE name = ?`, []any{a.table, a.column}, &ignored)
+		if err == nil && !found {
+			_, err = l.tx.Exec(a.change)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -188,10 +206,20 @@ func (l *ledger) afterWrite(err error) error {
 		return nil
 	}
 	l.writes = 0
-	if err := l.tx.Commit(); err != nil {
+	if err := l.commit(); err != nil {
 		return fmt.Errorf("write to %s: %w", ledgerName, sqlite.WrapDiskFull(err))
 	}
 	return l.begin(l.Context())
+}
+
+// commit commits the writes, once the files that they tell of are on the disk.
+func (l *ledger) commit() error {
+	if l.pending != nil {
+		if err := syncFiles(filepath.Dir(l.path)); err != nil {
+			return err
+		}
+	}
+	return l.tx.Commit()
 }
 
 // announce lists a file before it is written. The next export then knows the file also when this one
@@ -260,7 +288,7 @@ func (l *ledger) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, err := os.OpenFile(l.path, os.O_RDWR, 0)
-	err = errors.Join(err, l.tx.Commit())
+	err = errors.Join(err, l.commit())
 	if err == nil {
 		err = l.begin(l.Context())
 	}
@@ -280,51 +308,4 @@ func (l *ledger) close() error {
 		err = errors.Join(err, f.Close())
 	}
 	return err
-}
-
-// file is a file that an export wrote.
-type file struct {
-	What   string // recording_id, person:KEY or file:NAME
-	Format Format
-	Name   string // below the directory, with slashes
-	SHA256 string // before encryption
-	Size   int64  // in bytes, as stored
-	Sealed bool
-
-	open   bool // never sealed
-	synced bool // synced to the disk before it is renamed
-}
-
-// findFile returns the file that was written for a meeting, a person or a page; nil
-// when none was, or when its name leads out of the directory.
-func (l *ledger) findFile(what string, format Format) (*file, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f := &file{What: what, Format: format}
-	found, err := l.Scan(`SELECT name, sha256, size, sealed FROM files WHERE what = ? AND format = ?`, []any{what, format},
-		&f.Name, &f.SHA256, &f.Size, &f.Sealed)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", ledgerName, err)
-	}
-	if !found || !filepath.IsLocal(filepath.FromSlash(f.Name)) {
-		return nil, nil
-	}
-	return f, nil
-}
-
-// record adds a file that is on the disk to the ledger.
-func (l *ledger) record(f *file) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, err := l.Exec(`INSERT OR REPLACE INTO files (what, format, name, sha256, size, sealed) VALUES (?, ?, ?, ?, ?, ?)`,
-		f.What, f.Format, f.Name, f.SHA256, f.Size, f.Sealed)
-	return l.afterWrite(err)
-}
-
-// erase removes a file that is no longer on the disk from the ledger.
-func (l *ledger) erase(what string, format Format) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, err := l.Exec(`DELETE FROM files WHERE what = ? AND format = ?`, what, format)
-	return l.afterWrite(err)
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -47,7 +48,7 @@ func (l *ledger) addMeeting(format Format, m *Meeting) error {
 		return err
 	}
 	for _, p := range m.People {
-		_, err := l.Exec(`INSERT OR IGNORE INTO present (format, person, start, recording_id) VALUES (?, ?, ?, ?)`, format, p.key, start, m.Row.RecordingID)
+		_, err := l.Exec(`INSERT OR IGNORE INTO present (format, person, start, recording_id, name) VALUES (?, ?, ?, ?, ?)`, format, p.key, start, m.Row.RecordingID, p.Name)
 		if err := l.afterWrite(err); err != nil {
 			return err
 		}
@@ -71,6 +72,36 @@ func (l *ledger) removeMeeting(format Format, id int64) error {
 // filesOf returns the files of a meeting, in all formats.
 func (l *ledger) filesOf(id int64) ([]file, error) {
 	return l.listFiles(`SELECT what, format, name FROM files WHERE what = ?`, strconv.FormatInt(id, 10))
+}
+
+// readableMeetings returns the meetings in the files that an import reads.
+func (l *ledger) readableMeetings() (ids []int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err = l.Each(`SELECT CAST(what AS INTEGER) FROM files WHERE format = ? AND what GLOB '[0-9]*' UNION SELECT recording_id FROM joined`, []any{JSON}, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ledgerName, err)
+	}
+	return ids, nil
+}
+
+// setJoined says which meetings meetings.ndjson has.
+func (l *ledger) setJoined(ids []int64) error {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err = l.Exec(`DELETE FROM joined`); err == nil {
+		_, err = l.Exec(`INSERT OR IGNORE INTO joined (recording_id) SELECT value FROM json_each(?)`, string(list))
+	}
+	return l.afterWrite(err)
 }
 
 // pageFiles returns the pages of people and of the list of meetings, in a format.

@@ -2,9 +2,12 @@ package export
 
 import (
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,17 +79,113 @@ func (l *ledger) assignPage(p *Person) (string, error) {
 		_, err := l.Exec(`UPDATE people SET name = ? WHERE key = ?`, p.Name, p.key) // so far the name was the address
 		return page, l.afterWrite(err)
 	}
-	page = "people/" + slug(p.Name, "person")
-	var taken int
-	if found, err = l.Scan(`SELECT 1 FROM people WHERE page = ?`, []any{page}, &taken); err != nil {
-		return "", fmt.Errorf("read %s: %w", ledgerName, err)
-	}
-	if found {
-		sum := sha256.Sum256([]byte(p.key))
-		page += "-" + hex.EncodeToString(sum[:4])
+	if page, err = l.newPage(p.key, p.Name); err != nil {
+		return "", err
 	}
 	_, err = l.Exec(`INSERT OR REPLACE INTO people (key, name, email, page) VALUES (?, ?, ?, ?)`, p.key, p.Name, p.Email, page)
 	return page, l.afterWrite(err)
+}
+
+// newPage returns a page with a person's name that nobody else has, or has a file of still.
+// The caller holds l.mu.
+func (l *ledger) newPage(key, name string) (string, error) {
+	pages := pagesOf(key, name)
+	var taken int
+	found, err := l.Scan(`SELECT 1 FROM people WHERE page = ?1 AND key <> ?2
+		UNION ALL SELECT 1 FROM files WHERE name = ?1 || '.' || format AND what <> 'person:' || ?2 LIMIT 1`, []any{pages[0], key}, &taken)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", ledgerName, err)
+	}
+	if found {
+		return pages[1], nil
+	}
+	return pages[0], nil
+}
+
+// pagesOf returns the pages that a person with a name may have.
+func pagesOf(key, name string) []string {
+	page, sum := "people/"+slug(name, "person"), sha256.Sum256([]byte(key))
+	return []string{page, page + "-" + hex.EncodeToString(sum[:4])}
+}
+
+// spelling is a person with the names of the meetings that are listed.
+type spelling struct {
+	Person
+	page  string
+	names []string // the newest first
+}
+
+// renamePeople gives each person the name of the newest meeting, and another page where the
+// page has a name of no meeting any more. It returns the meetings of a format that link to
+// other pages than those that are there now.
+func (l *ledger) renamePeople(format Format) (ids []int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var wrong []spelling
+	var p spelling
+	check := func() {
+		if len(p.names) > 0 && (p.names[0] != p.Name || !p.hasItsPage()) {
+			wrong = append(wrong, p)
+		}
+	}
+	err = l.Each(`SELECT p.key, p.name, p.email, p.page, q.name FROM people p JOIN present q ON q.person = p.key
+		WHERE q.format IN ('md', 'html') AND q.name <> '' GROUP BY p.key, q.name
+		ORDER BY p.key, q.name = p.email, max(q.start) DESC, max(q.recording_id) DESC`, nil, func(rows *sql.Rows) error {
+		var next spelling
+		var name string
+		if err := rows.Scan(&next.key, &next.Name, &next.Email, &next.page, &name); err != nil {
+			return err
+		}
+		if next.key != p.key {
+			check()
+			p = next
+		}
+		p.names = append(p.names, name)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ledgerName, err)
+	}
+	check()
+	renamed := []string{}
+	for _, p := range wrong {
+		if !p.hasItsPage() {
+			if p.page, err = l.newPage(p.key, p.names[0]); err != nil {
+				return nil, err
+			}
+			renamed = append(renamed, p.key)
+		}
+		_, err := l.Exec(`UPDATE people SET name = ?, page = ? WHERE key = ?`, p.names[0], p.page, p.key)
+		if err := l.afterWrite(err); err != nil {
+			return nil, err
+		}
+	}
+	list, err := json.Marshal(renamed)
+	if err != nil {
+		return nil, err
+	}
+	err = l.Each(`SELECT DISTINCT q.recording_id FROM present q JOIN people p ON p.key = q.person
+		LEFT JOIN files f ON f.what = 'person:' || p.key AND f.format = q.format
+		WHERE q.format = ?1 AND (f.name <> p.page || '.' || ?1 OR p.key IN (SELECT value FROM json_each(?2)))`, []any{format, string(list)}, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ledgerName, err)
+	}
+	return ids, nil
+}
+
+// hasItsPage reports whether the page has one of the names, or the address.
+func (p spelling) hasItsPage() bool {
+	for _, name := range append(p.names, p.Email) {
+		if slices.Contains(pagesOf(p.key, name), p.page) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxSlug bounds a slug, in bytes, so that names stay below the 255 that file

@@ -95,12 +95,26 @@ func (m *Meeting) checkItem(item api.ActionItem) (at time.Duration, mark rune) {
 	return at, ' '
 }
 
+// noteIDs returns the meetings whose notes are exported, nil for all: those of this export and
+// those that the directory has from others.
+func (x *run) noteIDs() ([]int64, error) {
+	if x.IDs == nil {
+		return nil, nil
+	}
+	there, err := x.ledger.readableMeetings()
+	return append(slices.Concat([]int64{}, x.IDs), there...), err
+}
+
 // writeNotes writes everything that people have added, private notes too, as JSON lines
 // that an import reads. Where there is nothing it writes no file. The formats JSON and NDJSON
 // share the file.
 func (x *run) writeNotes(ctx context.Context) error {
 	var content bytes.Buffer
-	if err := x.Notes.WriteLines(ctx, &content, x.IDs, x.Authors); err != nil {
+	ids, err := x.noteIDs()
+	if err != nil {
+		return err
+	}
+	if err := x.Notes.WriteLines(ctx, &content, ids, x.Authors); err != nil {
 		return err
 	}
 	f := &file{What: "file:" + notes.FileName, Format: NDJSON, Name: notes.FileName}

@@ -43,6 +43,8 @@ type tableList struct {
 type tableFile struct {
 	SHA256 string `json:"sha256"` // before encryption
 	Size   int64  `json:"size"`   // in bytes, as stored
+	// Recipients tells for whom it is encrypted; see recipientsID.
+	Recipients string `json:"recipients,omitempty"`
 }
 
 // tableRun is one run of [Run] for [Parquet], into a directory or a bucket.
@@ -219,7 +221,8 @@ func writeTable[T any](ctx context.Context, x *tableRun, table, month string, fi
 	}
 	x.written[name] = true
 	last, recorded := x.list.Files[name]
-	if size, there := x.sizes[name]; there && recorded && last.SHA256 == plaintext.SHA256() && last.Size == size {
+	now := tableFile{SHA256: plaintext.SHA256(), Size: x.sizes[name], Recipients: recipientsID(x.Recipients)}
+	if _, there := x.sizes[name]; there && recorded && last == now {
 		x.result.Unchanged++
 		return nil
 	}
@@ -240,7 +243,8 @@ func writeTable[T any](ctx context.Context, x *tableRun, table, month string, fi
 	if err != nil {
 		return err
 	}
-	x.list.Files[name], x.sizes[name] = tableFile{plaintext.SHA256(), size}, size
+	now.Size = size
+	x.list.Files[name], x.sizes[name] = now, size
 	x.result.Written++
 	return nil
 }

@@ -39,12 +39,37 @@ func (x *run) writePages(ctx context.Context) error {
 	if !x.hasPages() {
 		return x.removePages()
 	}
+	if err := x.renamePages(ctx); err != nil {
+		return err
+	}
 	if err := x.writePeople(ctx, person); err != nil {
 		return err
 	}
 	return x.streamFile(ctx, &file{What: "file:" + name, Format: x.Format, Name: name}, func(w io.Writer) error {
 		return x.ledger.readList(x.Format, "", func(all List) error { return index(w, all) })
 	})
+}
+
+// renamePages gives people the names of the meetings that are listed, and writes the meetings
+// again that link to pages with other names. These meetings count as they were.
+func (x *run) renamePages(ctx context.Context) error {
+	ids, err := x.ledger.renamePeople(x.Format)
+	if err != nil {
+		return err
+	}
+	progress, meetings := x.Progress, x.result.Meetings
+	x.Progress = nil
+	defer func() { x.Progress, x.result.Meetings = progress, meetings }()
+	for _, id := range ids {
+		row, err := x.archive.Row(ctx, id)
+		if err == nil {
+			err = x.writeMeeting(ctx, row)
+		}
+		if err := errors.Join(ctx.Err(), skipForgotten(err)); err != nil {
+			return fmt.Errorf("meeting %d: %w", id, err)
+		}
+	}
+	return nil
 }
 
 // removePages removes the pages of an earlier export that was not encrypted.
