@@ -109,7 +109,17 @@ func TestAssistantFindsAndReads(t *testing.T) {
 	if err != nil || len(tools.Tools) != 7 {
 		t.Fatalf("%d tools, %v; want 7", len(tools.Tools), err)
 	}
+	page, err := os.ReadFile("../docs/how-to/assistants.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(page), "\n| `"); n != len(tools.Tools) {
+		t.Errorf("assistants.md lists %d tools, and there are %d", n, len(tools.Tools))
+	}
 	for _, tool := range tools.Tools {
+		if !strings.Contains(string(page), "\n| `"+tool.Name+"` |") {
+			t.Errorf("assistants.md has no row of %s", tool.Name)
+		}
 		if tool.Annotations == nil || !tool.Annotations.ReadOnlyHint {
 			t.Errorf("%s does not say that it only reads", tool.Name)
 		}
