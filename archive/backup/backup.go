@@ -182,7 +182,7 @@ func (b *run) makeGeneration(ctx, grace context.Context) (generation.Manifest, e
 		return generation.Manifest{}, err
 	}
 	for tries := 0; tries < 5; number++ {
-		b.name = fmt.Sprintf("%s%06d", generation.Prefix, number)
+		b.name = generation.NameOf(number)
 		copying, done := b.archive.UntilForget(ctx)
 		m, again, err := b.tryGeneration(copying)
 		if err != nil && errors.Is(context.Cause(copying), archive.ErrForgottenMeanwhile) {

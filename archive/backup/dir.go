@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"minutebook/archive/generation"
 	"minutebook/archive/media"
 	"minutebook/internal/durable"
+	"minutebook/internal/phrase"
 )
 
 // directory is a directory of backups that this process alone changes.
@@ -46,7 +49,8 @@ func openDirectory(ctx context.Context, a *archive.Archive, dest string) (d *dir
 }
 
 // list reads the directory. It fails where the folder of recordings is the one of
-// [media] url of an archive: clearing away would delete recordings that no backup names.
+// [media] url of an archive, for clearing away would delete recordings that no backup names,
+// and where a first backup would begin in a folder that is somebody else's.
 func (d *directory) list(ctx context.Context) (err error) {
 	if d.all, err = generation.Generations(ctx, d.place); err != nil && !errors.Is(err, generation.ErrNone) {
 		return err
@@ -56,6 +60,13 @@ func (d *directory) list(ctx context.Context) (err error) {
 	}
 	if _, live := d.recordings["media/"+media.OwnerName]; live {
 		return errors.New("the recordings of an archive are in its folder media ([media] url); back up to a directory of its own")
+	}
+	foreign := slices.Sorted(maps.Keys(d.recordings))
+	foreign = slices.DeleteFunc(foreign, generation.IsRecording)
+	if n := len(foreign); n > 0 && len(d.all) == 0 {
+		const most = 3
+		return fmt.Errorf("there is no backup in it, and its folder media has files of others (%s, %s in all); back up to a directory of its own",
+			strings.Join(foreign[:min(n, most)], ", "), phrase.Count(n, "file", "files"))
 	}
 	return nil
 }
@@ -86,21 +97,29 @@ func (d *directory) lock(a *archive.Archive) (unlock func() error, err error) {
 }
 
 // remove deletes a generation, its manifest first: without it the rest is no
-// generation. sweep removes the recordings.
+// generation, and sweep removes it by its name. The folder of one of the first version has a
+// name that anybody's may have, so its manifest, which names it, goes last. sweep removes the
+// recordings.
 func (d *directory) remove(ctx context.Context, g generation.Generation) error {
-	if err := d.place.Remove(ctx, g.ManifestFile()); err != nil {
-		return err
+	names := []string{g.ManifestFile(), g.Name}
+	if g.Number == 0 {
+		slices.Reverse(names)
 	}
-	if err := d.place.Remove(ctx, g.Name); err != nil {
-		return err
+	for _, name := range names {
+		if err := d.place.Remove(ctx, name); err != nil {
+			return err
+		}
 	}
 	d.all = slices.DeleteFunc(d.all, func(other generation.Generation) bool { return other.Name == g.Name })
 	return nil
 }
 
-// sweep removes all files that belong to no generation: the remains of an interrupted
-// backup or removal, and recordings that no manifest names. While a manifest cannot be read, all
-// recordings stay.
+// temporary matches the names of files that a killed backup was writing.
+var temporary = regexp.MustCompile(`^` + regexp.QuoteMeta(durable.TempPrefix) + `[0-9]+$`)
+
+// sweep removes all files that have names of backups and belong to no generation: the remains
+// of an interrupted backup or removal, and recordings that no manifest names. Other files
+// are other people's. While a manifest cannot be read, all recordings stay.
 func (d *directory) sweep(ctx context.Context) error {
 	keep, readable := map[string]bool{}, true
 	for _, g := range d.all {
@@ -118,8 +137,7 @@ func (d *directory) sweep(ctx context.Context) error {
 		return fmt.Errorf("list backups: %w", err)
 	}
 	for _, name := range names {
-		isOwn := generation.NumberIn(name) > 0 || strings.HasPrefix(name, generation.SnapshotPrefix) && readable || strings.HasPrefix(name, durable.TempPrefix)
-		if !isOwn || keep[name] {
+		if isOwn := generation.NumberIn(name) > 0 || temporary.MatchString(name); !isOwn || keep[name] {
 			continue
 		}
 		if err := d.place.Remove(ctx, name); err != nil {
@@ -134,7 +152,7 @@ func (d *directory) sweep(ctx context.Context) error {
 		return fmt.Errorf("list recordings of the backup: %w", err)
 	}
 	for name := range recordings {
-		if keep[name] {
+		if keep[name] || !generation.IsRecording(name) {
 			continue
 		}
 		if err := d.place.Remove(ctx, name); err != nil {

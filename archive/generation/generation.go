@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"minutebook/internal/bucket"
+	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
 )
 
@@ -50,10 +52,21 @@ func (g Generation) folder() string {
 	return g.Name
 }
 
+// recordingName matches the names of recordings, and those of files that a killed backup
+// was writing.
+var recordingName = regexp.MustCompile(`^media/[0-9a-f]{2}/([0-9a-f]{64}((\.[0-9a-f]{8})?\.age)?|\.tmp-[0-9]+)$`)
+
+// IsRecording reports whether a name below a directory of backups is as a backup names a
+// recording, or a file that is still being written. Other files there are other people's.
+func IsRecording(name string) bool {
+	dir, base := path.Split(name)
+	return recordingName.MatchString(name) && (strings.HasPrefix(base, durable.TempPrefix) || strings.HasPrefix(base, path.Base(dir)))
+}
+
 // IsOwn reports whether a name below a directory of backups is of a backup.
 func IsOwn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
-	return NumberIn(top) > 0 || top == "media" || name == forgottenName
+	return NumberIn(top) > 0 || IsRecording(name) || name == forgottenName
 }
 
 // List returns the whole generations of the directory of backups at a path or an
@@ -100,11 +113,14 @@ func Generations(ctx context.Context, place Place) ([]Generation, error) {
 	return all, nil
 }
 
-// NumberIn returns the number in the name of a generation, 0 for any other name.
+// NameOf returns the name of the generation of a number.
+func NameOf(number int) string { return fmt.Sprintf("%s%06d", Prefix, number) }
+
+// NumberIn returns the number in the name of a generation, 0 for any other name, such as
+// generation-2024, which may be anybody's.
 func NumberIn(name string) int {
-	digits, ok := strings.CutPrefix(name, Prefix)
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 0 {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, Prefix))
+	if err != nil || n < 0 || NameOf(n) != name {
 		return 0
 	}
 	return n
