@@ -246,6 +246,7 @@ type BackupRequest struct {
 	Recipients   []string `json:"recipients"`
 	Keep         int      `json:"keep"` // generations
 	AcceptFewer  bool     `json:"accept_fewer"`
+	Reread       bool     `json:"reread,omitempty"`
 	// Scheduled says that nobody reads the answer.
 	Scheduled bool `json:"scheduled,omitempty"`
 }
@@ -256,11 +257,23 @@ func (h Deps) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Re
 		return backup.Result{}, err
 	}
 	began := h.Archive.Now()
-	o := backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia, Keep: q.Keep, AcceptFewer: q.AcceptFewer,
+	proof, err := h.UpkeepState(ctx, UpkeepProve)
+	if err != nil {
+		return backup.Result{}, err
+	}
+	isRotten := proof.Rotten && q.Destination == h.Proof.From
+	o := backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia, Keep: q.Keep, AcceptFewer: q.AcceptFewer, Reread: q.Reread || isRotten,
 		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }}
 	r, err := guarded(h, UpkeepBackup, func() (backup.Result, error) { return backup.Run(ctx, h.Archive, q.Destination, o) })
 	if errors.Is(err, backup.ErrBusy) && !q.Scheduled {
 		return r, err // nothing failed
 	}
-	return r, h.recordBackup(ctx, q, began, r, err)
+	err = h.recordBackup(ctx, q, began, r, err)
+	if err == nil && isRotten { // mended; else the next proof says so
+		if proof, err = h.UpkeepState(ctx, UpkeepProve); err == nil {
+			proof.Rotten = false
+			err = h.keepUpkeep(ctx, UpkeepProve, proof)
+		}
+	}
+	return r, err
 }

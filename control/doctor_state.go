@@ -82,7 +82,7 @@ func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
 	}
 	switch {
 	case p.Error != "":
-		e.add("proof of the backup", SeverityError, "see the reason; where it is damage, make another backup and keep the older ones; the daemon tries again within a day", "it failed: %s", p.Error)
+		e.add("proof of the backup", SeverityError, "see the reason; where it is damage, the next backup reads the older ones and copies damaged recordings anew (at once: `minutebook backup --reread DIR`); the daemon tries again within a day", "it failed: %s", p.Error)
 	case !p.Succeeded.IsZero():
 		e.add("proof of the backup", SeverityOK, "", "%s", p.Result)
 	case !b.Succeeded.IsZero():

@@ -11,6 +11,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/backup"
+	"minutebook/archive/generation"
 	"minutebook/internal/diskspace"
 	"minutebook/internal/guard"
 	"minutebook/internal/phrase"
@@ -31,6 +32,7 @@ type UpkeepState struct {
 	Scheduled bool      `json:"scheduled,omitempty"` // the last run was by schedule
 	Seconds   float64   `json:"seconds,omitempty"`   // that the last run took
 	Error     string    `json:"error,omitempty"`     // of the last run
+	Rotten    bool      `json:"rotten,omitempty"`    // the last run failed since a backup is damaged
 	Result    string    `json:"result,omitempty"`    // of the last successful run, in words
 	// Warnings are the reasons why a backup that succeeded needs a person.
 	Warnings []string `json:"warnings,omitempty"`
@@ -118,6 +120,7 @@ func (h Deps) recordUpkeep(ctx context.Context, job string, scheduled bool, bega
 	if err != nil {
 		return errors.Join(failure, err)
 	}
+	_, u.Rotten = errors.AsType[*generation.DamagedError](failure)
 	u.Began, u.Scheduled, u.Seconds, u.Error, u.Planned = began, scheduled, h.Archive.Now().Sub(began).Seconds(), "", time.Time{}
 	if failure != nil {
 		u.Error = phrase.Error(failure)

@@ -32,6 +32,9 @@ type Options struct {
 	WithoutMedia bool
 	// Keep is the number of generations that stay in the directory; 0 removes none.
 	Keep int
+	// Reread reads the recordings that an earlier backup has stored too, and copies damaged
+	// ones anew. Without it only their sizes are compared.
+	Reread bool
 	// AcceptFewer accepts that meetings of earlier generations are missing: from
 	// this generation on, they are no longer looked for.
 	AcceptFewer bool
@@ -45,6 +48,7 @@ type Result struct {
 	Generation string              `json:"generation"` // its name
 	Copied     int                 `json:"copied"`     // files
 	Kept       int                 `json:"kept"`       // recordings that an earlier backup had stored
+	Replaced   int                 `json:"replaced"`   // of those copied: recordings whose earlier copies were damaged
 	Bytes      int64               `json:"bytes"`      // copied, as stored
 	Pruned     []string            `json:"pruned"`     // older generations that were removed
 	// Doubts are the reasons why no older generation was removed although the new

@@ -97,13 +97,25 @@ func (b *run) copyRecordings(ctx context.Context) error {
 			b.addFresh(f)
 			continue
 		}
-		if f, ok := b.earlier[path+b.sealedSuffix()]; ok && b.isPresent(f) {
+		f, known := b.earlier[path+b.sealedSuffix()]
+		intact, err := known, error(nil)
+		if known {
+			intact, err = b.isIntact(ctx, f)
+		}
+		if err != nil {
+			return err
+		}
+		if intact {
 			b.addFile(f)
 			b.result.Kept++
 			continue
 		}
+		copied := b.result.Copied
 		if err := b.copyRecording(ctx, blob, path); err != nil {
 			return fmt.Errorf("copy recording %s: %w", blob.SHA256, err)
+		}
+		if known {
+			b.result.Replaced += b.result.Copied - copied
 		}
 	}
 	return nil
@@ -124,7 +136,18 @@ func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) e
 	}
 	defer r.Close()
 	from := &sourceReader{Reader: r}
-	err = b.writeFile(ctx, path, from)
+	if _, found := b.dir.recordings[path+b.sealedSuffix()]; found { // a damaged copy is better than another damaged one
+		d := seal.NewDigest()
+		if _, err = seal.Copy(ctx, d, from); err == nil && d.SHA256() != blob.SHA256 {
+			return b.recordLost(ctx, blob, "its bytes have the hash "+d.SHA256())
+		}
+		if err == nil {
+			_, err = r.Seek(0, io.SeekStart)
+		}
+	}
+	if err == nil {
+		err = b.writeFile(ctx, path, from)
+	}
 	if errors.Is(from.err, syscall.EIO) || errors.Is(from.err, syscall.EISDIR) {
 		return b.recordLost(ctx, blob, "it cannot be read: "+from.err.Error())
 	}
@@ -175,11 +198,14 @@ func (b *run) recordLost(ctx context.Context, blob media.Blob, reason string) er
 	return nil
 }
 
-// isPresent reports whether a file of an earlier backup is still whole by its size.
-// Its content is checked when it is restored.
-func (b *run) isPresent(f generation.File) bool {
-	size, found := b.dir.recordings[f.Path]
-	return found && size == f.Size
+// isIntact reports whether a file of an earlier backup is still whole: by its size, and
+// where the run rereads such files by its content.
+func (b *run) isIntact(ctx context.Context, f generation.File) (bool, error) {
+	if size, found := b.dir.recordings[f.Path]; !found || size != f.Size || !b.Reread {
+		return found && size == f.Size, nil
+	}
+	damaged, err := generation.FindDamaged(ctx, b.dir.place, []generation.File{f})
+	return len(damaged) == 0, err
 }
 
 // sealedSuffix returns the end of the names of encrypted files, "" without

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,9 @@ type RestoreOptions struct {
 	MediaURL string
 	// MediaLine leads to the bucket of the recordings.
 	MediaLine bucket.Line
+	// WithoutDamaged goes on without the recordings that are damaged in the backup, as it does
+	// without those that the backup never had.
+	WithoutDamaged bool
 	// DatabasesOnly leaves the recordings in the backup, where they are compared with
 	// their hashes. Such a directory is no archive that a daemon could use.
 	DatabasesOnly bool
@@ -88,7 +92,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 		return err
 	}
 	r.m = r.from.Manifest
-	if err := r.from.Check(ctx); err != nil {
+	if err := r.checkFiles(ctx); err != nil {
 		return err
 	}
 	if _, err := generation.ReadForgotten(ctx, r.from.Place); err != nil { // before anything is written
@@ -130,6 +134,30 @@ func (r *restore) run(ctx context.Context) (err error) {
 		}
 	}
 	return r.finish(ctx, dbs)
+}
+
+// checkFiles compares the generation with its manifest. Damaged recordings become lost ones
+// where the restore goes on without them.
+func (r *restore) checkFiles(ctx context.Context) error {
+	if r.from.Damage != nil {
+		return r.from.Damage
+	}
+	damaged, err := generation.FindDamaged(ctx, r.from.Place, r.m.Files)
+	if err != nil || len(damaged) == 0 {
+		return err
+	}
+	refusal := generation.DamagedFiles(r.from.Place, damaged)
+	if slices.ContainsFunc(damaged, func(f generation.DamagedFile) bool { return !strings.HasPrefix(f.Path, "media/") }) || r.DatabasesOnly {
+		return refusal
+	}
+	if !r.WithoutDamaged {
+		return fmt.Errorf("%w; these are recordings alone: backup --reread copies those anew that the archive still has, and restore --without-damaged goes on without them", refusal)
+	}
+	for _, f := range damaged {
+		r.m.Files = slices.DeleteFunc(slices.Clone(r.m.Files), func(other generation.File) bool { return other == f.File })
+		r.m.Lost = append(r.m.Lost, generation.Lost{SHA256: f.PlainSHA256, Reason: "its copy there is damaged: " + f.Reason})
+	}
+	return nil
 }
 
 // claimDirectory makes sure that the directory holds nothing but an interrupted restore

@@ -84,7 +84,30 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 		return err
 	}
 	source := fmt.Sprintf("backup of %s, epoch %s, position %d", r.m.TakenAt.Format("2006-01-02T15:04:05Z"), r.m.Epoch, r.m.Seq)
-	return archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), Source: source, Databases: r.otherDatabases(), Backups: backups, Forgotten: forgotten})
+	err = archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), Source: source, Databases: r.otherDatabases(), Backups: backups, Forgotten: forgotten})
+	if err == nil {
+		err = r.nameDamaged(ctx, db.R)
+	}
+	return err
+}
+
+// nameDamaged names the meetings whose recordings are damaged in the backup. A recording of
+// forgotten ones alone is not missed.
+func (r *restore) nameDamaged(ctx context.Context, db *sql.DB) (err error) {
+	var named []generation.Lost
+	for _, l := range r.m.Lost {
+		if l.Meetings == nil {
+			l.Meetings, err = sqlite.Column[string](ctx, db, `SELECT DISTINCT '"' || title || '"' FROM meetings JOIN attachments USING (recording_id) WHERE sha256 = ?`, l.SHA256)
+			if err != nil {
+				return err
+			}
+		}
+		if len(l.Meetings) > 0 {
+			named = append(named, l)
+		}
+	}
+	r.m.Lost = named
+	return nil
 }
 
 // countForgotten returns how many meetings a copied archive.db has, and how many of them were

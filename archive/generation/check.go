@@ -24,20 +24,40 @@ func (g Generation) Check(ctx context.Context) error {
 // CheckFiles compares files of a directory of backups with their descriptions. It
 // fails with a [DamagedError].
 func CheckFiles(ctx context.Context, place Place, files []File) error {
-	var damage []string
+	damaged, err := FindDamaged(ctx, place, files)
+	if err == nil && len(damaged) > 0 {
+		err = DamagedFiles(place, damaged)
+	}
+	return err
+}
+
+// DamagedFile is a file of a backup that is absent, or differs from its description.
+type DamagedFile struct {
+	File
+	Reason string
+}
+
+// FindDamaged returns the damaged ones among files of a directory of backups.
+func FindDamaged(ctx context.Context, place Place, files []File) (damaged []DamagedFile, err error) {
 	for _, f := range files {
-		damaged, err := checkFile(ctx, place, f)
+		reason, err := checkFile(ctx, place, f)
 		if err != nil {
-			return fmt.Errorf("check backup: %w", err)
+			return nil, fmt.Errorf("check backup: %w", err)
 		}
-		if damaged != "" {
-			damage = append(damage, f.Path+": "+damaged)
+		if reason != "" {
+			damaged = append(damaged, DamagedFile{f, reason})
 		}
 	}
-	if len(damage) > 0 {
-		return &DamagedError{place.String(), damage}
+	return damaged, nil
+}
+
+// DamagedFiles returns the error that names damaged files.
+func DamagedFiles(place Place, files []DamagedFile) *DamagedError {
+	e := &DamagedError{Dir: place.String()}
+	for _, f := range files {
+		e.Damage = append(e.Damage, f.Path+": "+f.Reason)
 	}
-	return nil
+	return e
 }
 
 // checkFile returns the damage of a file, or "". A bucket that does not answer is no

@@ -110,7 +110,26 @@ func Generations(ctx context.Context, place Place) ([]Generation, error) {
 		return nil, fmt.Errorf("read backup %s: %w", place, ErrNone)
 	}
 	slices.SortFunc(all, func(a, b Generation) int { return cmp.Compare(a.Number, b.Number) })
+	useNewest(all)
 	return all, nil
+}
+
+// useNewest describes each recording as the newest generation does. One that was damaged and
+// then copied anew, encrypted, has other bytes than its earlier copy.
+func useNewest(all []Generation) {
+	newest := map[string]File{}
+	for _, g := range slices.Backward(all) {
+		for i, f := range g.Files {
+			if !IsRecording(f.Path) {
+				continue
+			}
+			if as, found := newest[f.Path]; found && as.PlainSHA256 == f.PlainSHA256 {
+				g.Files[i] = as
+			} else {
+				newest[f.Path] = f
+			}
+		}
+	}
 }
 
 // NameOf returns the name of the generation of a number.

@@ -43,8 +43,12 @@ func (m *Main) backupCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = m.printResult(r, "%s: %s copied (%d bytes), %s there already, %s removed\n", r.Generation,
-				phrase.Count(r.Copied, "file", "files"), r.Bytes, phrase.Count(r.Kept, "recording was", "recordings were"),
+			replaced := ""
+			if r.Replaced > 0 {
+				replaced = fmt.Sprintf(", %s damaged and copied anew", phrase.Count(r.Replaced, "recording was", "recordings were"))
+			}
+			err = m.printResult(r, "%s: %s copied (%d bytes), %s there already%s, %s removed\n", r.Generation,
+				phrase.Count(r.Copied, "file", "files"), r.Bytes, phrase.Count(r.Kept, "recording was", "recordings were"), replaced,
 				phrase.Count(len(r.Pruned), "older generation", "older generations"))
 			if err == nil {
 				err = m.reportBackup(r)
@@ -60,6 +64,7 @@ func (m *Main) backupCmd() *cobra.Command {
 		return nil
 	})
 	cmd.Flags().BoolVar(&q.AcceptFewer, "accept-fewer", false, "meetings of older generations are missing on purpose")
+	cmd.Flags().BoolVar(&q.Reread, "reread", false, "read the recordings that are there already, and copy damaged ones anew")
 	cmd.Flags().BoolVar(&q.WithoutMedia, "without-media", false, "leave the recordings out")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt for this age public `key`")
 	checkRecipients(cmd.Flags())
@@ -111,14 +116,19 @@ func (m *Main) restoreCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return m.printResult(map[string]any{"meetings": r.Meetings, "files": len(r.Files), "taken_at": r.TakenAt},
-				"%s restored into %s, as they were at %s\n", phrase.Meetings(r.Meetings), cfg.DataDir, r.TakenAt.Local().Format("2006-01-02 15:04:05"))
+			lacking := ""
+			if len(r.Lost) > 0 {
+				lacking = ", without " + phrase.Recordings(len(r.Lost))
+			}
+			return m.printResult(map[string]any{"meetings": r.Meetings, "files": len(r.Files), "taken_at": r.TakenAt, "lost": len(r.Lost)},
+				"%s restored into %s%s, as they were at %s\n", phrase.Meetings(r.Meetings), cfg.DataDir, lacking, r.TakenAt.Local().Format("2006-01-02 15:04:05"))
 		},
 	}
 	cmd.Flags().StringVar(&identity, "identity", "", "age identity `file`, for an encrypted backup")
 	cmd.Flags().StringVar(&o.Generation, "generation", "", "the generation to take, by name or number (default: the newest)")
 	cmd.Flags().StringArrayVar(&o.OldData, "old-data", nil, "a former data `directory` of the archive; meetings that were forgotten there are not restored\n(those beside the new one are found)")
 	cmd.Flags().BoolVar(&list, "list", false, "list the generations and do nothing else")
+	cmd.Flags().BoolVar(&o.WithoutDamaged, "without-damaged", false, "go on without recordings that are damaged in the backup; they are named")
 	cmd.Flags().BoolVar(&o.Restart, "restart", false, "start again after an interrupted restore")
 	return m.jsonFlag(cmd)
 }

@@ -1,0 +1,52 @@
+package control_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive/archivetest"
+	"minutebook/archive/backup"
+	"minutebook/control"
+)
+
+// TestABackupAfterAFailedProofMendsTheRecordings lets a recording rot in the backups. The next
+// backup after the proof that finds it copies the recording anew, and the one after reads
+// nothing twice.
+func TestABackupAfterAFailedProofMendsTheRecordings(t *testing.T) {
+	a, _, _ := indexed(t)
+	blob, to := archivetest.Attach(t, a, 1, "moving pictures"), t.TempDir()
+	deps := control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(), Proof: control.Proof{From: to}, Activities: &control.Activities{}}
+	ops := control.Operations(deps)
+	prove := func() error {
+		_, err := control.Call[backup.Proof](t.Context(), ops, "prove", struct{}{}, nil)
+		return err
+	}
+	backUp := func() (r backup.Result) {
+		t.Helper()
+		r, err := control.Call[backup.Result](t.Context(), ops, "backup", control.BackupRequest{Destination: to, Keep: 7, Scheduled: true}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	backUp()
+	rotten := filepath.Join(to, "media", blob.SHA256[:2], blob.SHA256)
+	if err := os.WriteFile(rotten, []byte("moving Pictures"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if prove() == nil {
+		t.Error("a rotten recording is proven")
+	}
+	if r := backUp(); r.Replaced != 1 || prove() != nil {
+		t.Errorf("after the failed proof: %+v, %v", r, prove())
+	}
+	if err := os.WriteFile(rotten, []byte("moving Pictures"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := backUp(); r.Replaced != 0 {
+		t.Errorf("after the proof: %+v", r)
+	}
+}
