@@ -7,13 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"minutebook/archive"
-	"minutebook/archive/backup"
-	"minutebook/archive/generation"
 	"minutebook/archive/merge"
 	"minutebook/search"
 	"minutebook/web/access"
@@ -252,52 +249,6 @@ func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.For
 		err = fmt.Errorf("meeting %d is forgotten here, and is still in backups (%s): %w", q.RecordingID, strings.Join(f.Backups, ", "), failed)
 	}
 	return &f, err
-}
-
-// replaceBackups makes a new generation in every directory of the given ones, and
-// then removes the given ones, those of a forgotten meeting.
-func (h Deps) replaceBackups(ctx context.Context, f *archive.Forgotten, recipients []string) error {
-	keys, err := h.recipients(recipients)
-	if err != nil {
-		return err
-	}
-	dirs := map[string]bool{}
-	for _, path := range f.Backups {
-		dirs[generation.DirOf(path)] = true
-	}
-	var failed error
-	for dir := range dirs {
-		all, err := generation.List(ctx, dir)
-		if err == nil {
-			newest := all[len(all)-1]
-			// One with recordings would lose them where the new one has none.
-			withMedia := slices.ContainsFunc(all, func(g generation.Generation) bool { return !g.WithoutMedia })
-			if newest.Encrypted && len(keys) == 0 {
-				err = fmt.Errorf("the backups in %s are encrypted: say for whom with --recipient", dir)
-			} else {
-				err = h.replaceGenerations(ctx, dir, f.Backups, backup.Options{Recipients: keys, WithoutMedia: !withMedia})
-			}
-		}
-		failed = errors.Join(failed, err)
-		if place, err := generation.OpenPlace(dir); err == nil && generation.KeepsVersions(ctx, place) {
-			f.Versions = append(f.Versions, dir)
-		}
-	}
-	return failed
-}
-
-func (h Deps) replaceGenerations(ctx context.Context, dir string, paths []string, o backup.Options) error {
-	r, err := backup.Run(ctx, h.Archive, dir, o)
-	if err != nil {
-		return err
-	}
-	if len(r.Doubts) > 0 {
-		return fmt.Errorf("nothing was removed from %s: %s", dir, strings.Join(r.Doubts, "; "))
-	}
-	if len(r.Lost) > 0 {
-		return fmt.Errorf("nothing was removed from %s: %s; verify --repair says more", dir, r.Lost[0])
-	}
-	return backup.Remove(ctx, h.Archive, dir, paths)
 }
 
 // HistoryRequest asks for the versions of a meeting, or with From for the

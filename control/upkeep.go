@@ -51,6 +51,11 @@ type UpkeepState struct {
 	Damages map[int]int `json:"damages,omitempty"`
 }
 
+// ended returns when the last run ended.
+func (u UpkeepState) ended() time.Time {
+	return u.Began.Add(time.Duration(u.Seconds * float64(time.Second)))
+}
+
 // isAbandoned reports whether nobody wants the last run any more: it was by a schedule, and
 // there is none.
 func (u UpkeepState) isAbandoned() bool { return u.Scheduled && u.Next.IsZero() }

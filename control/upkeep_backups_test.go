@@ -1,12 +1,15 @@
 package control_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/rs/zerolog"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 	"minutebook/control"
@@ -48,5 +51,26 @@ func TestABackupAfterAFailedProofMendsTheRecordings(t *testing.T) {
 	}
 	if r := backUp(); r.Replaced != 0 {
 		t.Errorf("after the proof: %+v", r)
+	}
+}
+
+// TestForgetRemovesAnInterruptedBackup forgets a meeting whose recording an interrupted first
+// backup has copied.
+func TestForgetRemovesAnInterruptedBackup(t *testing.T) {
+	a, _, ops := indexed(t)
+	blob, to := archivetest.Attach(t, a, 4, "moving pictures"), t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := backup.Run(ctx, a, to, backup.Options{Progress: func(done, total int) {
+		if done == total {
+			stop()
+		}
+	}})
+	copied := filepath.Join(to, "media", blob.SHA256[:2], blob.SHA256)
+	if !errors.Is(err, context.Canceled) || !archivetest.Exists(copied) {
+		t.Fatalf("interrupted: %v; copied %t", err, archivetest.Exists(copied))
+	}
+	f, err := control.Call[archive.Forgotten](t.Context(), ops, "forget", control.ForgetRequest{RecordingID: 4, Reason: "asked for", Backups: true}, nil)
+	if err != nil || len(f.Backups) > 0 || archivetest.Exists(copied) {
+		t.Errorf("forgot %+v, %v; the copy is there: %t", f, err, archivetest.Exists(copied))
 	}
 }

@@ -17,7 +17,7 @@ type UpkeepPlan struct {
 	From time.Time
 }
 
-// The times after which a proof and a backup that failed are tried again.
+// The times after the end of a proof and a backup that failed when they are tried again.
 const (
 	proveAgain  = 24 * time.Hour
 	backupAgain = time.Hour
@@ -34,7 +34,7 @@ func (p UpkeepPlan) Next(states map[string]UpkeepState, now time.Time) map[strin
 		next[job] = schedule.Next(p.lastPlanned(states[job], now))
 	}
 	if b := states[UpkeepBackup]; b.Error != "" && p.Backup != nil {
-		if again := b.Began.Add(backupAgain); again.Before(next[UpkeepBackup]) {
+		if again := b.ended().Add(backupAgain); again.Before(next[UpkeepBackup]) || next[UpkeepBackup].Before(b.ended()) {
 			next[UpkeepBackup] = again
 		}
 	}
@@ -46,7 +46,7 @@ func (p UpkeepPlan) Next(states map[string]UpkeepState, now time.Time) map[strin
 			next[UpkeepProve] = now
 		}
 	case proof.Error != "":
-		next[UpkeepProve] = proof.Began.Add(min(proveAgain, p.Prove))
+		next[UpkeepProve] = proof.ended().Add(min(proveAgain, p.Prove))
 	default:
 		next[UpkeepProve] = proof.Began.Add(p.Prove)
 	}

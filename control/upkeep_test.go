@@ -44,7 +44,9 @@ func TestUpkeepPlan(t *testing.T) {
 			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 5).Add(p.Prove)}},
 		"read yesterday, on at day": {map[string]control.UpkeepState{b: {Planned: day(1, 9)}, v: {Began: day(20, 4), Planned: day(1, 9)}}, day(2, 9),
 			map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
-		"backup failed": {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no"}}, day(2, 4), map[string]time.Time{b: day(2, 5), v: day(2, 4)}},
+		"backup failed":             {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no"}}, day(2, 4), map[string]time.Time{b: day(2, 5), v: day(2, 4)}},
+		"backup failed after hours": {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no", Seconds: 5 * 3600}}, day(2, 9), map[string]time.Time{b: day(2, 10), v: day(2, 4)}},
+		"backup failed after a day": {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no", Seconds: 27 * 3600}}, day(3, 7), map[string]time.Time{b: day(3, 8), v: day(2, 4)}},
 		"proof failed": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}, r: {Began: day(2, 5), Error: "no"}}, day(2, 6),
 			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(3, 5)}},
 	} {

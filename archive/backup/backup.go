@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,8 +66,8 @@ type Result struct {
 // is in one of the two, and then the recordings that no earlier generation has. It
 // reads everything back and writes the manifest last; until then there is no
 // generation. Then it removes older generations, unless they hold anything that may
-// be missing here. Each run begins by removing the rest of an interrupted one. Run fails
-// in a directory of another archive.
+// be missing here. Each run begins by removing the rest of an interrupted one, but for the
+// recordings, which it takes up. Run fails in a directory of another archive.
 func Run(ctx context.Context, a *archive.Archive, dest string, o Options) (Result, error) {
 	b := &run{archive: a, Options: o}
 	err := b.run(ctx, dest)
@@ -92,7 +93,10 @@ type run struct {
 	total   int
 	result  Result
 
+	lineage  []string
 	written  map[string]generation.File // recordings, by this try or those before it
+	copied   map[string]generation.File // written, or by an interrupted run; no generation has them
+	unnoted  int64                      // bytes of written since copied was last noted
 	outdated bool                       // the copied databases name a recording that was deleted meanwhile
 }
 
@@ -108,13 +112,12 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 		}
 		err = errors.Join(err, b.dir.unlock())
 	}()
-	lineage, err := b.archive.Lineage(ctx)
-	if err != nil {
+	if b.lineage, err = b.archive.Lineage(ctx); err != nil {
 		return err
 	}
-	b.earlier, b.written = map[string]generation.File{}, map[string]generation.File{}
+	b.earlier, b.written, b.copied = map[string]generation.File{}, map[string]generation.File{}, map[string]generation.File{}
 	for _, g := range b.dir.all {
-		if err := refuseForeign(g, lineage); err != nil {
+		if err := refuseForeign(g, b.lineage); err != nil {
 			return err
 		}
 		for _, f := range g.Files {
@@ -132,16 +135,47 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 	return b.prune(ctx, m)
 }
 
-// clearAway removes the files of a failed run. In a bucket that does not answer, the next
-// run does.
+// clearAway removes the files of a failed run. The recordings that it has copied stay for the
+// next one, unless the disk is full, and forget goes on naming the generation for them. In a
+// bucket that does not answer, the next run clears away.
 func (b *run) clearAway(ctx context.Context, failure error) error {
-	if bucket.IsUnavailable(failure) {
+	if b.name == "" || bucket.IsUnavailable(failure) {
 		return nil
 	}
-	if err := b.dir.sweep(ctx); err != nil {
+	isFull := errors.Is(sqlite.WrapDiskFull(failure), sqlite.ErrDiskFull)
+	if err := b.dir.sweep(ctx, isFull); err != nil {
 		return err
 	}
-	return b.archive.NoteGenerations(ctx, b.dir.place.String(), b.dir.all)
+	noted := slices.Clone(b.dir.all)
+	if left, err := b.dir.unnamed(ctx); err != nil {
+		return err
+	} else if len(left) > 0 {
+		if err := b.noteCopied(ctx); err != nil {
+			return err
+		}
+		noted = append(noted, generation.Generation{Place: b.dir.place, Name: b.name, Number: generation.NumberIn(b.name), Damage: generation.ErrNone})
+	}
+	return b.archive.NoteGenerations(ctx, b.dir.place.String(), noted)
+}
+
+// readCopied reads which recordings the interrupted generations among the names of a
+// directory have copied.
+func (b *run) readCopied(ctx context.Context, names []string) {
+	for _, name := range names {
+		if generation.NumberIn(name) == 0 || slices.ContainsFunc(b.dir.all, func(g generation.Generation) bool { return g.Name == name }) {
+			continue
+		}
+		for _, f := range generation.ReadCopied(ctx, b.dir.place, name) {
+			b.copied[f.Path] = f
+		}
+	}
+}
+
+// noteCopied keeps what this run and interrupted ones have copied.
+func (b *run) noteCopied(ctx context.Context) error {
+	b.unnoted = 0
+	m := generation.Manifest{Version: generation.Version, Lineage: b.lineage, Files: slices.Collect(maps.Values(b.copied))}
+	return generation.NoteCopied(ctx, b.dir.place, b.name, m)
 }
 
 // refuseDataDir fails for a directory of backups that lies in the data directory,
@@ -182,9 +216,7 @@ func (b *run) makeGeneration(ctx, grace context.Context) (generation.Manifest, e
 	for _, name := range names {
 		number = max(number, generation.NumberIn(name)+1)
 	}
-	if err := b.dir.sweep(ctx); err != nil { // runs that are killed each time would fill the disk
-		return generation.Manifest{}, err
-	}
+	b.readCopied(ctx, names)
 	for tries := 0; tries < 5; number++ {
 		b.name = generation.NameOf(number)
 		copying, done := b.archive.UntilForget(ctx)
@@ -225,6 +257,15 @@ func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again b
 	if err := b.archive.NoteBackup(ctx, g.Path(), m.TakenAt); err != nil {
 		return m, false, err
 	}
+	if len(b.copied) > 0 {
+		if err := b.noteCopied(ctx); err != nil {
+			return m, false, err
+		}
+	}
+	b.dir.making = b.name
+	if err := b.dir.sweep(ctx, false); err != nil { // runs that are killed each time would fill the disk
+		return m, false, err
+	}
 	dbs, err := b.archive.DatabaseFiles(ctx)
 	if err != nil {
 		return m, false, err
@@ -246,6 +287,9 @@ func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again b
 		return m, false, err
 	}
 	if err := generation.WriteManifest(ctx, b.dir.place, b.name, m); err != nil {
+		return m, false, err
+	}
+	if err := generation.ForgetCopied(ctx, b.dir.place, b.name); err != nil {
 		return m, false, err
 	}
 	after, remaining, err := b.archive.Tombstones(ctx)

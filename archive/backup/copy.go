@@ -101,6 +101,8 @@ func (b *run) copyRecordings(ctx context.Context) error {
 		intact, err := known, error(nil)
 		if known {
 			intact, err = b.isIntact(ctx, f)
+		} else if f, intact, err = b.takeUp(ctx, blob, path+b.sealedSuffix()); intact {
+			b.earlier[f.Path] = f // read back for the next tries too
 		}
 		if err != nil {
 			return err
@@ -164,8 +166,30 @@ func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) e
 		}
 		return b.recordLost(ctx, blob, "its bytes have the hash "+f.PlainSHA256)
 	}
-	b.written[f.Path] = f
-	return nil
+	b.written[f.Path], b.copied[f.Path] = f, f
+	if b.unnoted += f.Size; b.unnoted < noteEvery {
+		return nil
+	}
+	return b.noteCopied(ctx)
+}
+
+// noteEvery is the number of bytes after which a run notes what it has copied, for the case
+// that it is killed.
+const noteEvery = 64 << 20
+
+// takeUp returns a recording that an interrupted run has copied, when its bytes are those that
+// were written. The name is the hash of a plain one; of an encrypted one that must be noted.
+func (b *run) takeUp(ctx context.Context, blob media.Blob, path string) (f generation.File, intact bool, err error) {
+	size, found := b.dir.recordings[path]
+	f, noted := b.copied[path]
+	if !noted && b.sealedSuffix() == "" {
+		f, noted = generation.File{Path: path, Size: size, SHA256: blob.SHA256, PlainSize: size, PlainSHA256: blob.SHA256}, true
+	}
+	if !found || !noted {
+		return f, false, nil
+	}
+	damaged, err := generation.FindDamaged(ctx, b.dir.place, []generation.File{f})
+	return f, err == nil && len(damaged) == 0, err
 }
 
 // sourceReader keeps the error with which reading ended, which differs from an error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type directory struct {
 	all    []generation.Generation
 	// recordings are the sizes of the files in the folder media at the beginning.
 	recordings map[string]int64
+	making     string // the name of the generation that is being made
 }
 
 // ErrBusy is the failure of a second backup at the same time.
@@ -114,20 +116,41 @@ func (d *directory) remove(ctx context.Context, g generation.Generation) error {
 	return nil
 }
 
+// unnamed returns the files with names of recordings that no manifest names. An unreadable
+// manifest may name all of them.
+func (d *directory) unnamed(ctx context.Context) (names []string, err error) {
+	keep := map[string]bool{}
+	for _, g := range d.all {
+		if g.Damage != nil {
+			return nil, nil
+		}
+		for _, f := range g.Files {
+			keep[f.Path] = true
+		}
+	}
+	recordings, err := d.place.Files(ctx, "media")
+	if err != nil {
+		return nil, fmt.Errorf("list recordings of the backup: %w", err)
+	}
+	for name := range recordings {
+		if generation.IsRecording(name) && !keep[name] {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
 // temporary matches the names of files that a killed backup was writing.
 var temporary = regexp.MustCompile(`^` + regexp.QuoteMeta(durable.TempPrefix) + `[0-9]+$`)
 
 // sweep removes all files that have names of backups and belong to no generation: the remains
-// of an interrupted backup or removal, and recordings that no manifest names. Other files
-// are other people's. While a manifest cannot be read, all recordings stay.
-func (d *directory) sweep(ctx context.Context) error {
-	keep, readable := map[string]bool{}, true
+// of an interrupted backup or removal, and recordings that no manifest names. Whole ones stay
+// unless recordings is set: the next backup takes them up. Other files are other people's.
+// While a manifest cannot be read, all recordings stay.
+func (d *directory) sweep(ctx context.Context, recordings bool) error {
+	keep := map[string]bool{d.making: true}
 	for _, g := range d.all {
 		keep[g.Name] = true
-		readable = readable && g.Damage == nil
-		for _, f := range g.Files {
-			keep[f.Path] = true
-		}
 	}
 	names, err := d.place.Entries(ctx)
 	if err == nil {
@@ -136,27 +159,16 @@ func (d *directory) sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list backups: %w", err)
 	}
+	isOwn := func(name string) bool { return generation.NumberIn(name) > 0 || temporary.MatchString(name) }
+	names = slices.DeleteFunc(names, func(name string) bool { return keep[name] || !isOwn(name) })
+	media, err := d.unnamed(ctx)
+	if err != nil {
+		return err
+	}
+	names = append(names, slices.DeleteFunc(media, func(name string) bool { return !recordings && !temporary.MatchString(path.Base(name)) })...)
 	for _, name := range names {
-		if isOwn := generation.NumberIn(name) > 0 || temporary.MatchString(name); !isOwn || keep[name] {
-			continue
-		}
 		if err := d.place.Remove(ctx, name); err != nil {
 			return fmt.Errorf("remove what an interrupted backup left: %w", err)
-		}
-	}
-	if !readable {
-		return nil
-	}
-	recordings, err := d.place.Files(ctx, "media")
-	if err != nil {
-		return fmt.Errorf("list recordings of the backup: %w", err)
-	}
-	for name := range recordings {
-		if keep[name] || !generation.IsRecording(name) {
-			continue
-		}
-		if err := d.place.Remove(ctx, name); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ func (b *run) prune(ctx context.Context, m generation.Manifest) error {
 			b.result.Pruned = append(b.result.Pruned, g.Name)
 		}
 	}
-	return errors.Join(b.dir.sweep(ctx), b.archive.NoteGenerations(ctx, b.dir.place.String(), b.dir.all), b.archive.NoteForgotten(ctx, b.dir.place.String()))
+	return errors.Join(b.dir.sweep(ctx, true), b.archive.NoteGenerations(ctx, b.dir.place.String(), b.dir.all), b.archive.NoteForgotten(ctx, b.dir.place.String()))
 }
 
 // Remove removes generations of a directory of backups, by their
@@ -102,7 +102,7 @@ func Remove(ctx context.Context, a *archive.Archive, dir string, paths []string)
 				}
 			}
 		}
-		return errors.Join(d.sweep(ctx), a.NoteGenerations(ctx, d.place.String(), d.all))
+		return errors.Join(d.sweep(ctx, true), a.NoteGenerations(ctx, d.place.String(), d.all))
 	}()
 	if err != nil {
 		return fmt.Errorf("remove generations of %s: %w", dir, err)

@@ -98,22 +98,32 @@ type signedManifest struct {
 // WriteManifest writes the manifest of the generation of a name. From then on the
 // generation is whole.
 func WriteManifest(ctx context.Context, place Place, name string, m Manifest) error {
-	raw, err := json.Marshal(m)
-	if err == nil {
-		sum := sha256.Sum256(raw)
-		raw, err = json.Marshal(signedManifest{raw, hex.EncodeToString(sum[:])})
-	}
+	raw, err := sign(m)
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
 	return place.Create(ctx, path.Join(name, ManifestName), raw)
 }
 
+// sign returns the content of a manifest's file.
+func sign(m Manifest) ([]byte, error) {
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(raw)
+	return json.Marshal(signedManifest{raw, hex.EncodeToString(sum[:])})
+}
+
 // readManifest reads the manifest of a generation, or of the only backup of a
 // place when name is "". It fails with [ErrNone], [sqlite.ErrNewer] or a [DamagedError].
 func readManifest(ctx context.Context, place Place, name string) (Manifest, error) {
+	return readSigned(ctx, place, path.Join(name, ManifestName))
+}
+
+// readSigned reads a manifest's file.
+func readSigned(ctx context.Context, place Place, file string) (Manifest, error) {
 	var m Manifest
-	file := path.Join(name, ManifestName)
 	damaged := func(reason string) error { return &DamagedError{place.String(), []string{file + ": " + reason}} }
 	raw, err := readFile(ctx, place, file)
 	if errors.Is(err, fs.ErrNotExist) {

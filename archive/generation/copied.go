@@ -1,0 +1,45 @@
+package generation
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+)
+
+// copiedName is the file of an interrupted generation with the recordings that it has copied,
+// as its manifest would have described them.
+const copiedName = "copied.json"
+
+// NoteCopied keeps the recordings that the generation of a name has copied, for the run after
+// an interruption: of an encrypted one nobody else knows what its bytes were.
+func NoteCopied(ctx context.Context, place Place, name string, m Manifest) error {
+	raw, err := sign(m)
+	if err == nil {
+		err = place.Write(ctx, path.Join(name, copiedName), func(w io.Writer) error { _, err := w.Write(raw); return err })
+	}
+	if err != nil {
+		return fmt.Errorf("note which recordings were copied: %w", err)
+	}
+	return nil
+}
+
+// ReadCopied returns the recordings that an interrupted generation has copied, none where that
+// was not noted or is damaged.
+func ReadCopied(ctx context.Context, place Place, name string) (files []File) {
+	m, err := readSigned(ctx, place, path.Join(name, copiedName))
+	if err != nil {
+		return nil
+	}
+	for _, f := range m.Files {
+		if IsRecording(f.Path) {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// ForgetCopied removes what NoteCopied has kept.
+func ForgetCopied(ctx context.Context, place Place, name string) error {
+	return place.Remove(ctx, path.Join(name, copiedName))
+}
