@@ -134,7 +134,7 @@ func (e *examination) examineBackupPlace(ctx context.Context, offline bool) {
 // backup makes it; afterwards it is missing when its disk is not mounted.
 func (e *examination) examineBackupDir(ctx context.Context, dir string) {
 	const subject = "directory of the backups"
-	const remedy = "mount its disk, let the daemon's user write there (with systemd: ReadWritePaths=), or correct [backup] to: no backup is made until then"
+	const remedy = "mount its disk, let the daemon's user write there (with systemd: ReadWritePaths=-/PATH), or correct [backup] to: no backup is made until then"
 	u, err := e.h.UpkeepState(ctx, UpkeepBackup)
 	if err != nil {
 		e.add(subject, SeverityError, "see what is damaged with `minutebook verify`", "whether it was used cannot be read: %v", err)

@@ -121,6 +121,21 @@ func TestComposeFindsItsFiles(t *testing.T) {
 	}
 }
 
+// TestADiskThatIsAwayKeepsNoServiceDown looks for advice by which systemd refuses the service
+// while the disk of the backups is not there.
+func TestADiskThatIsAwayKeepsNoServiceDown(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	for _, file := range []string{"../docs/backup.md", "../docs/systemd.md", "../control/doctor_disk.go", "systemd_long_test.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(`ReadWritePaths=[^-\s"].*`).Find(text); found != nil {
+			t.Errorf("%s has %s", file, found)
+		}
+	}
+}
+
 // TestDockerfileCopiesWhatIsThere looks for the files that the image and the packages take
 // from the source.
 func TestDockerfileCopiesWhatIsThere(t *testing.T) {

@@ -55,10 +55,11 @@ func TestServiceUnderSystemd(t *testing.T) {
 		{"a secret by credential, a backup to another disk", `minutebook service --data /root/sandbox --listen 127.0.0.1:8500 >/root/sandbox.out 2>&1 & sandbox=$!; sleep 3
 			mkdir -p /etc/minutebook/keys /mnt/usb /etc/systemd/system/minutebook.service.d; sed -n 's/^api_key //p' /root/sandbox.out >/etc/minutebook/keys/ada.key
 			printf '[backup]\nto = "/mnt/usb/minutes"\n[[accounts]]\nname = "ada"\nbase_url = "http://127.0.0.1:8500/external/v1"\napi_key_file = "ada.key"\n' >/etc/minutebook/config.toml
-			printf '[Service]\nLoadCredential=ada.key:/etc/minutebook/keys/ada.key\nReadWritePaths=/mnt/usb/minutes\n' >/etc/systemd/system/minutebook.service.d/disk.conf
-			install -d -o minutebook -m 0700 /mnt/usb/minutes; systemctl daemon-reload && systemctl restart minutebook && minutebook sync && minutebook doctor --offline; minutebook backup /mnt/usb/minutes
+			printf '[Service]\nLoadCredential=ada.key:/etc/minutebook/keys/ada.key\nReadWritePaths=-/mnt/usb/minutes\n' >/etc/systemd/system/minutebook.service.d/disk.conf
+			systemctl daemon-reload && systemctl restart minutebook && systemctl is-active minutebook # without the disk
+			install -d -o minutebook -m 0700 /mnt/usb/minutes; systemctl restart minutebook && minutebook sync && minutebook doctor --offline; minutebook backup /mnt/usb/minutes
 			rm /etc/minutebook/config.toml /etc/systemd/system/minutebook.service.d/disk.conf; systemctl daemon-reload && systemctl restart minutebook; kill $sandbox`,
-			[]string{"/mnt/usb/minutes can be written", "generation-000001: "}},
+			[]string{"active\n", "/mnt/usb/minutes can be written", "generation-000001: "}},
 		{"crash", `systemctl kill -s ABRT --kill-who=main minutebook; for n in $(seq 60); do sleep 1; systemctl is-active -q minutebook && break; done
 			systemctl is-active minutebook; systemctl show -p NRestarts minutebook`, []string{"active", "NRestarts=1"}},
 		{"remove", `dpkg -r minutebook 2>&1; systemctl is-active minutebook; ls -d /usr/bin/minutebook /usr/lib/systemd/system/minutebook.service /var/lib/minutebook/archive.db 2>&1; true`,
