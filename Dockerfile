@@ -13,7 +13,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION
-RUN VERSION=$VERSION packaging/build /out/minutebook ${TARGETARCH:-$(go env GOHOSTARCH)} && mkdir -m 0700 /out/data
+RUN VERSION=$VERSION packaging/build /out/minutebook ${TARGETARCH:-$(go env GOHOSTARCH)} && mkdir -m 0700 /out/data /out/backups
 
 # Nothing but the program, the certificates it trusts and the time zones.
 FROM scratch
@@ -22,6 +22,7 @@ COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /zoneinfo.zip
 COPY --from=build /src/packaging/container.toml /etc/minutebook/config.toml
 COPY --from=build /out/minutebook /usr/bin/minutebook
 COPY --from=build --chown=65532:65532 /out/data /data
+COPY --from=build --chown=65532:65532 /out/backups /backups
 ENV PATH=/usr/bin ZONEINFO=/zoneinfo.zip TMPDIR=/data \
 	MINUTEBOOK_CONFIG=/etc/minutebook/config.toml MINUTEBOOK_DATA_DIR=/data
 USER 65532:65532

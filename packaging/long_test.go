@@ -127,9 +127,9 @@ func runImage(t *testing.T, archive string) {
 		t.Skip("chroot needs root")
 	}
 	root := t.TempDir()
-	command(t, "sh", "-c", `cd "$1" && mkdir -p usr/bin etc/minutebook data && tar -xzOf "$2" --wildcards '*/minutebook' >usr/bin/minutebook &&
+	command(t, "sh", "-c", `cd "$1" && mkdir -p usr/bin etc/minutebook data backups && tar -xzOf "$2" --wildcards '*/minutebook' >usr/bin/minutebook &&
 		chmod 755 . usr usr/bin etc etc/minutebook usr/bin/minutebook && cp "$3" etc/minutebook/config.toml && chmod 644 etc/minutebook/config.toml &&
-		chown 65532:65532 data && chmod 700 data`, "sh", root, archive, abs(t, "container.toml"))
+		chown 65532:65532 data backups && chmod 700 data backups`, "sh", root, archive, abs(t, "container.toml"))
 	port := freePort(t)
 	environ := []string{"PATH=/usr/bin", "TMPDIR=/data", "MINUTEBOOK_CONFIG=/etc/minutebook/config.toml", "MINUTEBOOK_DATA_DIR=/data",
 		"MINUTEBOOK_WEB_LISTEN=0.0.0.0:" + port, "MINUTEBOOK_WEB_PUBLIC_URL=http://localhost:" + port}
@@ -147,6 +147,9 @@ func runImage(t *testing.T, archive string) {
 		t.Errorf("the link does not lead in: %.2000s", page)
 	}
 	runIn(t, root, environ, "healthcheck")
+	if out := runIn(t, root, environ, "backup", "/backups"); !strings.Contains(out, "generation-000001") {
+		t.Errorf("backup: %s", out)
+	}
 	if out := runIn(t, root, environ, "version"); !strings.Contains(out, "minutebook ") || strings.Contains(out, "unknown") {
 		t.Errorf("version: %s", out)
 	}

@@ -136,6 +136,17 @@ func TestADiskThatIsAwayKeepsNoServiceDown(t *testing.T) {
 	}
 }
 
+// TestImagesHaveAPlaceForBackups looks for the folder of a second volume, which is root's where
+// an image does not have it.
+func TestImagesHaveAPlaceForBackups(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	for file, want := range map[string]string{"../Dockerfile": "COPY --from=build --chown=65532:65532 /out/backups /backups", "../docs/how-to/container.md": "install -d -m 0700 -o 65532 -g 65532 /data /backups"} {
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s has no line %q, %v", file, want, err)
+		}
+	}
+}
+
 // TestDockerfileCopiesWhatIsThere looks for the files that the image and the packages take
 // from the source.
 func TestDockerfileCopiesWhatIsThere(t *testing.T) {
