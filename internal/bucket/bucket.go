@@ -49,15 +49,19 @@ func (r failingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Create stores a small object unless there is one of that name. It reports whether it
-// stored it.
+// Create stores a small object unless there is one of that name. It reports whether the object
+// is there with this content: a try whose answer was lost, which is repeated, may have stored it.
 func (b *Bucket) Create(ctx context.Context, name string, content []byte) (bool, error) {
 	opts := minio.PutObjectOptions{ContentType: "application/octet-stream", SendContentMd5: true}
 	opts.SetMatchETagExcept("*")
 	_, err := b.client.Client.PutObject(ctx, b.name, b.Key(name), bytes.NewReader(content), int64(len(content)), opts)
 	switch minio.ToErrorResponse(err).Code {
 	case "PreconditionFailed", "ConditionalRequestConflict":
-		return false, nil
+		stored, err := b.ReadSmall(ctx, name, int64(len(content)))
+		if IsUnavailable(err) || ctx.Err() != nil {
+			return false, err
+		}
+		return err == nil && bytes.Equal(stored, content), nil
 	}
 	return err == nil, b.explain(err)
 }

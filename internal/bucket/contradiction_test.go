@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"minutebook/internal/s3test"
@@ -61,6 +62,33 @@ func TestAnAnswerOfAnotherServer(t *testing.T) {
 	for name, err := range map[string]error{"stat": stat, "check": b.Check(t.Context())} {
 		if !IsUnavailable(err) || !strings.HasSuffix(err.Error(), ": its answer is not that of an S3 server; correct the endpoint in its address, or see what is in between") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestALostAnswerIsNoOtherWriter loses the answer to a call that has created an object. The
+// library tries again, and the object that is there then is its own; another one is not.
+func TestALostAnswerIsNoOtherWriter(t *testing.T) {
+	var lost atomic.Bool
+	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut && lost.CompareAndSwap(false, true) {
+				server.ServeHTTP(httptest.NewRecorder(), r)
+				panic(http.ErrAbortHandler)
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	b, err := Open(server.URL("recordings", "p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if created, err := b.Create(t.Context(), "manifest.json", []byte("whole")); err != nil || !created || !lost.Load() {
+		t.Errorf("created %t, %v; an answer was lost: %t", created, err, lost.Load())
+	}
+	for content, want := range map[string]bool{"whole": true, "other": false, "longer ones": false} {
+		if created, err := b.Create(t.Context(), "manifest.json", []byte(content)); err != nil || created != want {
+			t.Errorf("%s: created %t, %v", content, created, err)
 		}
 	}
 }
