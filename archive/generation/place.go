@@ -25,7 +25,7 @@ func WrapError(action, place string, err error) error {
 // prefix in a bucket. The names of its files are relative to it, with slashes. Where a
 // bucket does not answer, the methods fail with a [bucket.UnavailableError].
 type Place interface {
-	// String returns the path or the address that [OpenPlace] took.
+	// String returns the path or the address that [OpenPlace] took, as [Absolute] writes it.
 	String() string
 	// Entries returns the names of the files and folders right in the place. A place that
 	// does not exist has none.
@@ -54,7 +54,7 @@ func OpenPlace(name string) (Place, error) {
 	if !bucket.IsAddress(name) {
 		return folder(name), nil
 	}
-	b, err := bucket.Open(name)
+	b, err := bucket.Open(trimSlash(name))
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +67,22 @@ func LocalDir(p Place) string {
 	return string(dir)
 }
 
-// Absolute returns the absolute path of a directory of backups. The address of a bucket
-// stays as it is.
+// Absolute returns the absolute path of a directory of backups, or the address of a bucket
+// without a slash at the end of its prefix: a place has one name.
 func Absolute(name string) (string, error) {
 	if err := bucket.CheckPlace(name); err != nil || bucket.IsAddress(name) {
-		return name, err
+		return trimSlash(name), err
 	}
 	return filepath.Abs(name)
+}
+
+// trimSlash returns the address of a bucket without slashes at the end of its prefix.
+func trimSlash(address string) string {
+	prefix, query, hasQuery := strings.Cut(address, "?")
+	if prefix = strings.TrimRight(prefix, "/"); hasQuery {
+		prefix += "?" + query
+	}
+	return prefix
 }
 
 // joinPath returns the path or address of an entry of a directory of backups.
