@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -100,6 +101,9 @@ func (r *restore) adopt(ctx context.Context, acceptMissing bool) (result Adopted
 	if err := r.beginEpoch(ctx, db, &result); err != nil {
 		return result, err
 	}
+	if r.oldData == 0 {
+		r.Logger.Warn().Msg("no old data directory was read: a meeting that was forgotten after the replica was made, and that no directory of backups knows as forgotten, is back; adopt again with --old-data, or forget it again")
+	}
 	r.Logger.Info().Int("meetings", result.Meetings).Int("deliveries", result.Again).Msg("adopted")
 	return result, nil
 }
@@ -184,7 +188,12 @@ func (r *restore) addNoted(ctx context.Context, db *sql.DB, all []generation.For
 		place, err := generation.OpenPlace(dir)
 		var list []generation.Forgotten
 		if err == nil {
-			list, err = generation.ReadForgotten(ctx, place)
+			_, err = generation.Generations(ctx, place) // none on a disk that is not mounted
+		}
+		if place != nil {
+			var failed error
+			list, failed = generation.ReadForgotten(ctx, place)
+			err = cmp.Or(err, failed)
 		}
 		if err != nil {
 			r.Logger.Warn().Err(err).Str("dir", dir).Msg("this directory of backups cannot be read: meetings that only it knows as forgotten are back")

@@ -178,3 +178,27 @@ func TestAdoptForgetsWhatBackupsRecord(t *testing.T) {
 		t.Errorf("the forgotten meeting is still in %q", files)
 	}
 }
+
+// TestAdoptSaysWhatMayBeBack adopts databases where nobody can tell what was forgotten since: no
+// old data directory is there, and the disk of the backups is not mounted.
+func TestAdoptSaysWhatMayBeBack(t *testing.T) {
+	a, dir, backups := archivetest.New(t), filepath.Join(t.TempDir(), "beside", "nothing"), filepath.Join(t.TempDir(), "usb")
+	deliver(t, a, 1, "pelican")
+	backUp(t, a, backups, Options{})
+	must(t, os.MkdirAll(dir, 0o700))
+	replicate(t, a, dir, "archive.db", "inbox.db")
+	must(t, errors.Join(os.Rename(backups, backups+"-away"), os.Mkdir(backups, 0o700)))
+	var log strings.Builder
+	_, err := Adopt(t.Context(), AdoptOptions{Dir: dir, Logger: zerolog.New(&log)})
+	must(t, err)
+	for _, want := range []string{"no old data directory was read", "this directory of backups cannot be read", "no complete backup here"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is not in %s", want, log.String())
+		}
+	}
+	log.Reset()
+	_, err = Adopt(t.Context(), AdoptOptions{Dir: dir, Logger: zerolog.New(&log), OldData: []string{a.Dir()}})
+	if err != nil || strings.Contains(log.String(), "no old data directory") {
+		t.Errorf("with the old one: %v, %s", err, log.String())
+	}
+}
