@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/gofrs/flock"
 
@@ -272,50 +271,4 @@ func (l *DirLock) Release() error {
 		return fmt.Errorf("unlock data directory: %w", err)
 	}
 	return nil
-}
-
-// giveToOwner gives the files that root has created in a data directory of another user
-// to that user, whose daemon could not open them. Other users create only files of their
-// own. The owner may change names there at any moment, so each file is opened below the
-// directory, and given away by its descriptor: never one that another place has a name of.
-func giveToOwner(dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil || os.Geteuid() != 0 {
-		return err
-	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || owner.Uid == 0 {
-		return nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
-		if err == nil && (e.IsDir() || e.Type().IsRegular()) {
-			err = giveFile(root, path, owner)
-		}
-		if err == nil || errors.Is(err, fs.ErrNotExist) { // it was there a moment ago
-			return nil
-		}
-		return fmt.Errorf("give the file to the owner of %s, with chown: %w", dir, err)
-	})
-}
-
-func giveFile(root *os.Root, path string, owner *syscall.Stat_t) error {
-	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	is, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || is.Uid != 0 || is.Nlink > 1 && !info.IsDir() {
-		return nil
-	}
-	return f.Chown(int(owner.Uid), int(owner.Gid))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -47,6 +48,8 @@ func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.
 	s := &BackupSource{keys: keys, in: a.dir, opened: map[string]*sql.DB{}}
 	for _, g := range slices.Backward(all) {
 		switch {
+		case errors.Is(g.Damage, fs.ErrPermission):
+			s.unread = fmt.Errorf("%s may have it: %w", g.Path(), durable.ExplainAccess(dir, g.Damage))
 		case g.Damage != nil:
 			s.unread = fmt.Errorf("%s cannot be read (%w), and may have it; delete it when nothing is to be had from it", g.Path(), g.Damage)
 		case g.Lineage[0] != lineage[0]:

@@ -93,9 +93,9 @@ func (d *directory) lock(a *archive.Archive) (unlock func() error, err error) {
 		return nil, ErrBusy
 	}
 	if err != nil {
-		return nil, err
+		return nil, durable.ExplainAccess(path, err)
 	}
-	return lock.Release, nil
+	return func() error { return errors.Join(durable.GiveToOwner(path, "lock"), lock.Release()) }, nil
 }
 
 // remove deletes a generation, its manifest first: without it the rest is no

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"minutebook/archive"
 	"minutebook/archive/generation"
+	"minutebook/internal/durable"
 	"minutebook/internal/phrase"
 )
 
@@ -26,6 +28,10 @@ func (b *run) findDoubts(ctx context.Context, m generation.Manifest) ([]string, 
 		return nil, err
 	}
 	for _, g := range b.dir.all {
+		if errors.Is(g.Damage, fs.ErrPermission) {
+			doubts = append(doubts, fmt.Sprintf("%s cannot be read (%v)", g.Path(), durable.ExplainAccess(b.dir.place.String(), g.Damage)))
+			continue
+		}
 		if g.Damage != nil {
 			doubts = append(doubts, fmt.Sprintf("%s cannot be read (%v); delete it when nothing is to be had from it", g.Path(), g.Damage))
 			continue

@@ -65,12 +65,24 @@ func (d folder) Write(_ context.Context, name string, fill func(io.Writer) error
 	if err := durable.MkdirAll(d.path(path.Dir(name))); err != nil {
 		return err
 	}
-	return durable.Write(d.path(name), fill)
+	if err := durable.Write(d.path(name), fill); err != nil {
+		return err
+	}
+	d.give(name)
+	return nil
 }
+
+// give gives a file that root has written to the owner of the directory, whose daemon reads
+// it later. A backup that root alone can read is better than none.
+func (d folder) give(name string) { _ = durable.GiveToOwner(string(d), name) }
 
 // Create is part of [Place]. The lock of the directory keeps others away.
 func (d folder) Create(_ context.Context, name string, content []byte) error {
-	return durable.WriteFile(d.path(name), content)
+	err := durable.WriteFile(d.path(name), content)
+	if err == nil {
+		d.give(name)
+	}
+	return err
 }
 
 // SweepWrites is part of [Place]. Lists show all files of a folder.
