@@ -239,16 +239,14 @@ func (h Deps) checkRoom() error {
 	if err != nil {
 		return fmt.Errorf("prove the backup: %w", err)
 	}
-	const spare = 256 << 20
-	need := int64(spare)
+	var need int64
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
 			need += info.Size()
 		}
 	}
-	free, _, err := diskspace.Read(h.Archive.Dir())
-	if err == nil && free < need {
-		err = fmt.Errorf("prove the backup: the databases need %d bytes in %s, and %d are free", need, h.Archive.Dir(), free)
+	if err := diskspace.CheckRoom(h.Archive.Dir(), need); err != nil {
+		return fmt.Errorf("prove the backup: %w", err)
 	}
-	return err
+	return nil
 }

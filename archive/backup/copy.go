@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/generation"
 	"minutebook/archive/media"
+	"minutebook/internal/diskspace"
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
 	"minutebook/internal/sqlite"
@@ -31,6 +33,11 @@ func (b *run) copyFile(ctx context.Context, path string, m *generation.Manifest)
 		in = filepath.Join(dir, b.name)
 		if err := durable.MkdirAll(in); err != nil {
 			return err
+		}
+	}
+	if in == b.archive.Dir() {
+		if err := checkRoom(path, in); err != nil {
+			return fmt.Errorf("copy %s: %w", name, err)
 		}
 	}
 	// A backup to another place may have a copy beside this one.
@@ -51,6 +58,20 @@ func (b *run) copyFile(ctx context.Context, path string, m *generation.Manifest)
 		}
 	}
 	return b.writeFile(ctx, b.name+"/"+name+generation.PackedSuffix, f)
+}
+
+// checkRoom fails where a copy of a database would fill the disk of a directory.
+func checkRoom(path, in string) error {
+	var need int64
+	for _, file := range []string{path, path + "-wal"} {
+		info, err := os.Stat(file)
+		if err == nil {
+			need += info.Size()
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return diskspace.CheckRoom(in, need)
 }
 
 // vacuumInto writes a whole, synced copy of a database into an empty file.

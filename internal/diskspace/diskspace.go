@@ -16,3 +16,15 @@ func Read(dir string) (free, size int64, err error) {
 	}
 	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
 }
+
+// CheckRoom fails where the file system of a directory has no room for a copy of so many bytes,
+// with some room left.
+func CheckRoom(dir string, need int64) error {
+	const spare = 256 << 20
+	free, size, err := Read(dir)
+	need += min(spare, size/20)
+	if err == nil && free < need {
+		err = fmt.Errorf("a copy of the databases needs %d bytes in %s, and %d are free: make room there", need, dir, free)
+	}
+	return err
+}
