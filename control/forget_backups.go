@@ -33,9 +33,13 @@ func (h Deps) replaceBackups(ctx context.Context, f *archive.Forgotten, recipien
 			newest := all[len(all)-1]
 			// One with recordings would lose them where the new one has none.
 			withMedia := slices.ContainsFunc(all, func(g generation.Generation) bool { return !g.WithoutMedia })
-			if newest.Encrypted && len(keys) == 0 {
+			isEncrypted := slices.ContainsFunc(all, func(g generation.Generation) bool { return g.Encrypted })
+			switch {
+			case newest.Damage != nil:
+				err = fmt.Errorf("nothing was removed from %s, since nobody can tell whether its newest backup is encrypted (%w): make another one there, and try again", dir, newest.Damage)
+			case isEncrypted && len(keys) == 0:
 				err = fmt.Errorf("the backups in %s are encrypted: say for whom with --recipient", dir)
-			} else {
+			default:
 				err = h.replaceGenerations(ctx, dir, f.Backups, backup.Options{Recipients: keys, WithoutMedia: !withMedia})
 			}
 		}
