@@ -14,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/backup"
 	"minutebook/archive/export"
+	"minutebook/archive/generation"
 	"minutebook/archive/importer"
 	"minutebook/config"
 	"minutebook/internal/phrase"
@@ -256,12 +257,15 @@ func (h Deps) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Re
 	if err != nil {
 		return backup.Result{}, err
 	}
+	if q.Destination, err = generation.Absolute(q.Destination); err != nil {
+		return backup.Result{}, err
+	}
 	began := h.Archive.Now()
 	proof, err := h.UpkeepState(ctx, UpkeepProve)
 	if err != nil {
 		return backup.Result{}, err
 	}
-	isRotten := proof.Rotten && q.Destination == h.Proof.From
+	isRotten := proof.Rotten && h.isPlanned(q.Destination)
 	o := backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia, Keep: q.Keep, AcceptFewer: q.AcceptFewer, Reread: q.Reread || isRotten,
 		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }}
 	r, err := guarded(h, UpkeepBackup, func() (backup.Result, error) { return backup.Run(ctx, h.Archive, q.Destination, o) })

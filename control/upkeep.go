@@ -39,6 +39,9 @@ type UpkeepState struct {
 	// Destination has the last backup, in Generation.
 	Destination string `json:"destination,omitempty"`
 	Generation  string `json:"generation,omitempty"`
+	// At is where the last backup went, or was to go; Highest has the last generation by place.
+	At      string            `json:"at,omitempty"`
+	Highest map[string]string `json:"highest,omitempty"`
 	// Planned is when the schedule of a job that has never run was first read.
 	Planned time.Time `json:"planned,omitzero"`
 	// Next is the next time by the schedule, zero without one.
@@ -116,7 +119,7 @@ func (h Deps) PlanUpkeep(ctx context.Context, job string) error {
 }
 
 // recordUpkeep changes the state of a job after a run, by schedule or not. A run that the
-// caller gave up counts for nothing.
+// caller gave up counts for nothing. change notes the rest, also of a run that failed.
 func (h Deps) recordUpkeep(ctx context.Context, job string, scheduled bool, began time.Time, failure error, change func(*UpkeepState)) error {
 	if ctx.Err() != nil {
 		return failure
@@ -131,24 +134,9 @@ func (h Deps) recordUpkeep(ctx context.Context, job string, scheduled bool, bega
 		u.Error = phrase.Error(failure)
 	} else {
 		u.Succeeded = began
-		change(&u)
 	}
+	change(&u)
 	return errors.Join(failure, h.keepUpkeep(ctx, job, u))
-}
-
-// recordBackup notes a backup.
-func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time, r backup.Result, failure error) error {
-	return h.recordUpkeep(ctx, UpkeepBackup, q.Scheduled, began, failure, func(u *UpkeepState) {
-		u.Result = fmt.Sprintf("%s in %s, %s", r.Generation, q.Destination, phrase.Meetings(r.Manifest.Meetings))
-		u.Warnings = append([]string(nil), r.Doubts...)
-		if u.Destination == q.Destination && r.Generation <= u.Generation { // their numbers grow
-			u.Warnings = append(u.Warnings, fmt.Sprintf("%s had backups up to %s, which are gone: is its disk mounted, or did somebody delete them?", q.Destination, u.Generation))
-		}
-		u.Destination, u.Generation = q.Destination, r.Generation
-		for _, lost := range r.Lost {
-			u.Warnings = append(u.Warnings, lost.String())
-		}
-	})
 }
 
 // earlierDivision is the slice that stands for the damages found before the checks were
@@ -161,6 +149,9 @@ func (h Deps) recordVerify(ctx context.Context, q VerifyRequest, began time.Time
 		return failure
 	}
 	return h.recordUpkeep(ctx, UpkeepVerify, q.Slices > 0, began, failure, func(u *UpkeepState) {
+		if failure != nil {
+			return
+		}
 		left := v.Lost
 		for _, n := range v.Damages {
 			left += n
@@ -204,6 +195,9 @@ func (h Deps) prove(ctx context.Context, _ struct{}, _ Emit) (backup.Proof, erro
 		return p, err
 	}
 	return p, h.recordUpkeep(ctx, UpkeepProve, true, began, err, func(u *UpkeepState) {
+		if err != nil {
+			return
+		}
 		u.Result = fmt.Sprintf("%s of %s, %s, restored and verified", p.Generation, p.TakenAt.UTC().Format(time.DateTime), phrase.Meetings(p.Meetings))
 		if !p.Restored {
 			u.Result = fmt.Sprintf("%s of %s, %s, compared with its hashes; set backup.identity_file to have it restored too",

@@ -74,3 +74,42 @@ func TestForgetRemovesAnInterruptedBackup(t *testing.T) {
 		t.Errorf("forgot %+v, %v; the copy is there: %t", f, err, archivetest.Exists(copied))
 	}
 }
+
+// TestABackupElsewhereEndsNoFailure makes a backup by hand in another place while the daemon's
+// fails, and then one in the daemon's place.
+func TestABackupElsewhereEndsNoFailure(t *testing.T) {
+	a, _, _ := indexed(t)
+	to := filepath.Join(t.TempDir(), "usb")
+	deps := control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(), Proof: control.Proof{From: to}, Activities: &control.Activities{}}
+	backUp := func(q control.BackupRequest) (control.UpkeepState, error) {
+		t.Helper()
+		q.Keep = 7
+		_, failure := control.Call[backup.Result](t.Context(), control.Operations(deps), "backup", q, nil)
+		u, err := deps.UpkeepState(t.Context(), control.UpkeepBackup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u, failure
+	}
+	if err := os.WriteFile(to, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	failed, err := backUp(control.BackupRequest{Destination: to, Scheduled: true})
+	if err == nil || failed.Error == "" {
+		t.Fatalf("a backup into a file: %+v, %v", failed, err)
+	}
+	elsewhere := t.TempDir()
+	u, err := backUp(control.BackupRequest{Destination: elsewhere})
+	if err != nil || u.Error != failed.Error || !u.Began.Equal(failed.Began) || u.Succeeded.IsZero() {
+		t.Errorf("after a backup elsewhere: %+v, %v", u, err)
+	}
+	if err := os.Remove(to); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := backUp(control.BackupRequest{Destination: to}); err != nil || u.Error != "" {
+		t.Errorf("after a backup there: %+v, %v", u, err)
+	}
+	if u, err := backUp(control.BackupRequest{Destination: filepath.Join(elsewhere, "generation-000001", "manifest.json")}); err == nil || u.Error != "" {
+		t.Errorf("after a failure elsewhere: %+v, %v", u, err)
+	}
+}

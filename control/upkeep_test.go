@@ -147,14 +147,17 @@ func TestBackupsThatVanishAreReported(t *testing.T) {
 	for _, c := range []struct {
 		to       string
 		isGone   bool
+		accepted bool
 		warnings int
-	}{{to, false, 0}, {to, false, 0}, {to, true, 1}, {to, false, 0}, {to + "-other", false, 0}, {to + "-other", true, 1}} {
+	}{{to, false, false, 0}, {to, false, false, 0}, {to, true, false, 1}, {to, false, false, 1}, // until the highest is passed
+		{to + "-other", false, false, 0}, {to + "-other", true, false, 1}, {to + "-other", false, false, 0}, {to, false, false, 0},
+		{to, true, false, 1}, {to, false, true, 0}, {to, false, false, 0}} {
 		if c.isGone {
 			if err := os.RemoveAll(c.to); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := control.Call[backup.Result](t.Context(), ops, "backup", control.BackupRequest{Destination: c.to, Keep: 7}, nil); err != nil {
+		if _, err := control.Call[backup.Result](t.Context(), ops, "backup", control.BackupRequest{Destination: c.to, Keep: 7, AcceptFewer: c.accepted}, nil); err != nil {
 			t.Fatal(err)
 		}
 		u, err := deps.UpkeepState(t.Context(), control.UpkeepBackup)

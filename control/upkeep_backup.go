@@ -1,0 +1,67 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"minutebook/archive/backup"
+	"minutebook/archive/generation"
+	"minutebook/internal/phrase"
+)
+
+// isPlanned reports whether a place is the one of the daemon's backups.
+func (h Deps) isPlanned(place string) bool {
+	planned, err := generation.Absolute(h.Proof.From)
+	return h.Proof.From != "" && err == nil && place == planned
+}
+
+// recordBackup notes a backup. One that a person makes in another place than the daemon ends
+// neither the failure nor the warnings of the daemon's, and makes up for no missed run.
+func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time, r backup.Result, failure error) error {
+	u, err := h.UpkeepState(ctx, UpkeepBackup)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	result := fmt.Sprintf("%s in %s, %s", r.Generation, q.Destination, phrase.Meetings(r.Manifest.Meetings))
+	if !q.Scheduled && !h.isPlanned(q.Destination) && h.isPlanned(u.At) {
+		if ctx.Err() != nil || failure != nil {
+			return failure
+		}
+		u.Succeeded, u.Result = began, result
+		u.passed(q, r)
+		return h.keepUpkeep(ctx, UpkeepBackup, u)
+	}
+	return h.recordUpkeep(ctx, UpkeepBackup, q.Scheduled, began, failure, func(u *UpkeepState) {
+		u.At = q.Destination
+		if failure != nil {
+			return
+		}
+		u.Result = result
+		u.Warnings = append([]string(nil), r.Doubts...)
+		if highest := u.passed(q, r); highest != "" {
+			u.Warnings = append(u.Warnings, fmt.Sprintf("%s had backups up to %s, which are gone: is its disk mounted, or did somebody delete them? If they are gone for good, run minutebook backup --accept-fewer once",
+				q.Destination, highest))
+		}
+		u.Destination, u.Generation = q.Destination, r.Generation
+		for _, lost := range r.Lost {
+			u.Warnings = append(u.Warnings, lost.String())
+		}
+	})
+}
+
+// passed notes the generation of a backup. Where the place had a later one, it returns that,
+// as long as no person says that it is gone for good: their numbers grow.
+func (u *UpkeepState) passed(q BackupRequest, r backup.Result) (highest string) {
+	if u.Highest == nil {
+		u.Highest = map[string]string{u.Destination: u.Generation}
+		delete(u.Highest, "")
+	}
+	highest = u.Highest[q.Destination]
+	if !q.AcceptFewer && generation.NumberIn(r.Generation) <= generation.NumberIn(highest) {
+		return highest
+	}
+	u.Highest[q.Destination] = r.Generation
+	return ""
+}
