@@ -1,50 +1,114 @@
 package archive
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"minutebook/internal/sqlite/frozen"
 )
 
-const schemaOf = `SELECT name || ': ' || coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name`
+// TestEveryFrozenArchiveIsUpgraded opens archives as earlier versions left them: the schema is
+// then that of a new archive, and their content is there and sound. A .json beside the file has
+// its meetings as their version exported them; that of schema 20 is by 0.9.0.
+func TestEveryFrozenArchiveIsUpgraded(t *testing.T) {
+	fresh := newArchive(t)
+	frozen.Each(t, func(t *testing.T, file, dir string) {
+		a := openArchive(t, dir)
+		// Newer rules of merging, the two dates that only versions among several have, and items
+		// that say nothing: an upgrade changes these.
+		frozen.Compare(t, file, a.db, fresh.db, "info.value", "revisions.counts_at", "revisions.sharing_rank", "action_items")
+		want := frozenMeetings(t, file)
+		v, damages := verify(t, a, VerifyOptions{SkipMedia: true})
+		for _, d := range damages {
+			if d.Class != DamageFileMissing { // files are not in the frozen copy
+				t.Error(d)
+			}
+		}
+		if v.Meetings != len(want) {
+			t.Errorf("%d meetings; want the %d that were in it", v.Meetings, len(want))
+		}
+		for id, raw := range want {
+			if got, err := a.MeetingJSON(t.Context(), id); err != nil || !bytes.Equal(got, raw) {
+				t.Errorf("meeting %d: %v\n%s\nwant\n%s", id, err, got, raw)
+			}
+		}
+	})
+}
 
-// TestEveryFrozenSchemaIsUpgraded opens archives as each frozen version left
-// them, in testdata/schemas as SQL: the schema is then that of a new archive,
-// and all that was in them is there and sound.
-func TestEveryFrozenSchemaIsUpgraded(t *testing.T) {
-	want, err := columnOf(newArchive(t).db, schemaOf)
+// frozenMeetings are the meetings of a frozen archive, by their ids.
+func frozenMeetings(t *testing.T, file string) map[int64]json.RawMessage {
+	t.Helper()
+	f, err := os.Open(strings.TrimSuffix(file, ".sql") + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("testdata/schemas/*.sql")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("frozen schemas: %v, %v", files, err)
+	defer f.Close()
+	meetings, decoder := map[int64]json.RawMessage{}, json.NewDecoder(f)
+	for {
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
+			return meetings
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		var m struct {
+			ID int64 `json:"recording_id"`
+		}
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Fatal(err)
+		}
+		meetings[m.ID] = raw
 	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			frozen, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			damageDatabase(t, filepath.Join(dir, "archive.db"), string(frozen))
-			a := openArchive(t, dir)
-			got, err := columnOf(a.db, schemaOf)
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("%v\n%s", err, diff)
-			}
-			v, damages := verify(t, a, VerifyOptions{SkipMedia: true})
-			for _, d := range damages {
-				if d.Class != DamageFileMissing && d.Class != DamageMode { // files are not in the frozen copy
-					t.Error(d)
-				}
-			}
-			if v.Meetings != 5 {
-				t.Errorf("%d meetings; want the 5 that were in it", v.Meetings)
-			}
-		})
+}
+
+// TestAnArchiveOfTheFirstRelease: people see the same meetings as with 0.9.0, a forgotten one
+// stays away, and it is known to whom a recording was refused.
+func TestAnArchiveOfTheFirstRelease(t *testing.T) {
+	a := openArchive(t, frozen.Directory(t, "0.9.0"))
+	for email, want := range map[string][]int64{
+		"maren.okafor@tidewell.example": {551186153, 469234221, 772592125, 400144927, 601327096}, "priya.raman@tidewell.example": {551186153, 400144927, 601327096},
+		"lucia.ferrer@tidewell.example": {551186153, 400144927}, "ines.marchetti@tidewell.example": {551186153}, "bram.vos@tidewell.example": nil,
+	} {
+		rows, err := a.List(t.Context(), ListQuery{Viewer: Viewer{Emails: []string{email}}})
+		var got []int64
+		for _, row := range rows {
+			got = append(got, row.RecordingID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s sees %v, %v; want %v", email, got, err, want)
+		}
+	}
+	const secret = 259617491
+	if _, err := a.Row(t.Context(), secret); !errors.Is(err, ErrForgotten) {
+		t.Errorf("the forgotten meeting: %v", err)
+	}
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(secret, "T", "hello")))
+	if _, err := a.Row(t.Context(), secret); !errors.Is(err, ErrForgotten) {
+		t.Errorf("the forgotten meeting, read again: %v", err)
+	}
+	if d, err := a.DownloadOf(t.Context(), 601327096); err != nil || !slices.Equal(d.ForbiddenTo, []string{"priya"}) {
+		t.Errorf("the recording is %+v, %v", d, err)
+	}
+	items, err := columnOf(a.db, `SELECT position || ' ' || description FROM action_items WHERE recording_id = 469234221 ORDER BY position`)
+	want := []string{"0 運河沿いの弁室用に延長アンテナを一式送る", "1 地震時に警報をまとめる機能を開発に依頼する（PLAT-918）"} // the first one of three said nothing
+	if diff := cmp.Diff(want, items); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if head, err := a.Head(t.Context()); err != nil || head.Epoch != "97f298d55ca81fad46edcea8" {
+		t.Errorf("the epoch is %s, %v: sessions and followers end", head.Epoch, err)
+	}
+	failures, err := a.Failures(t.Context(), true)
+	if err != nil || len(failures) != 1 || failures[0].Reason != "the service answered 503" {
+		t.Errorf("failures %+v, %v", failures, err)
 	}
 }
 
