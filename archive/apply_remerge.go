@@ -50,10 +50,13 @@ func (a *Archive) remerge(ctx context.Context) error {
 	if len(ids) > 0 {
 		a.log.Info().Int("meetings", len(ids)).Msg("deciding again what meetings of several versions are: the rules are newer, or the accounts have changed")
 	}
-	for done := 0; done < len(ids); done += rebuildChunk {
+	began := a.running()
+	reported := began
+	for done := 0; done < len(ids); {
+		chunk := ids[done:min(done+rebuildChunk, len(ids))]
 		_, err := a.change(ctx, func(tx *sql.Tx) error {
 			t := newApplying(a, sqlite.NewStatements(ctx, tx))
-			for _, id := range ids[done:min(done+rebuildChunk, len(ids))] {
+			for _, id := range chunk {
 				if err := t.remergeMeeting(id); err != nil {
 					return err
 				}
@@ -62,6 +65,11 @@ func (a *Archive) remerge(ctx context.Context) error {
 		})
 		if err != nil {
 			return fmt.Errorf("decide meetings again: %w", err)
+		}
+		done += len(chunk)
+		if now := a.running(); now-reported >= sqlite.ReportInterval && done < len(ids) {
+			reported = now
+			a.log.Info().Int("done", done).Int("meetings", len(ids)).Dur("remaining", sqlite.Remaining(now-began, int64(done), int64(len(ids)))).Msg("deciding again")
 		}
 	}
 	_, err = a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES ('merge_rules', ?)

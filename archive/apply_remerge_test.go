@@ -1,8 +1,14 @@
 package archive
 
 import (
+	"bytes"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"minutebook/api"
 )
@@ -42,6 +48,37 @@ func TestAnArchiveOfOlderRulesIsDecidedAgain(t *testing.T) {
 		if _, damages := verify(t, a, VerifyOptions{SkipMedia: true}); len(damages) != 0 {
 			t.Errorf("opening %d: %v", opening, damages)
 		}
+	}
+}
+
+// TestDecidingAgainSaysHowFar opens an archive of older rules with a hundred and twenty meetings
+// of several versions: the log says how many are done, and how long the rest takes. Each look at
+// the clock takes four seconds, so that every second one is more than five after the last report.
+func TestDecidingAgainSaysHowFar(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	a := openArchive(t, dir)
+	for id := range int64(120) {
+		for _, title := range []string{`"title":"T","url":""`, `"title":"U"`} {
+			o := shownAt(1, title)
+			o.RecordingID = id + 1
+			apply(t, a, o)
+		}
+	}
+	a.Close()
+	damageDatabase(t, a.db.Path, `DELETE FROM info WHERE name = 'merge_rules'`)
+	var log bytes.Buffer
+	var running time.Duration
+	a, err := Open(t.Context(), Options{Dir: dir, Logger: zerolog.New(&log), Now: func() time.Time { return epoch0 },
+		Running: func() time.Duration { running += 4 * time.Second; return running }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	want := `{"level":"info","meetings":120,"message":"deciding again what meetings of several versions are: the rules are newer, or the accounts have changed"}
+{"level":"info","done":100,"meetings":120,"remaining":2000,"message":"deciding again"}
+`
+	if diff := cmp.Diff(want, log.String()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -306,7 +306,7 @@ func (a *Archive) openInbox(ctx context.Context) error {
 	if err := a.refuseLostDB(ctx, name); err != nil {
 		return err
 	}
-	i, err := inbox.Open(ctx, filepath.Join(a.dir, name), inbox.Options{Create: true, Logger: a.log, Now: a.now, ConfirmedTime: a.ConfirmedTime, IsForgotten: a.isForgotten})
+	i, err := inbox.Open(ctx, filepath.Join(a.dir, name), inbox.Options{Create: true, Report: a.logMigration, Logger: a.log, Now: a.now, ConfirmedTime: a.ConfirmedTime, IsForgotten: a.isForgotten})
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"minutebook/internal/sqlite/frozen"
 )
@@ -109,6 +111,28 @@ func TestAnArchiveOfTheFirstRelease(t *testing.T) {
 	failures, err := a.Failures(t.Context(), true)
 	if err != nil || len(failures) != 1 || failures[0].Reason != "the service answered 503" {
 		t.Errorf("failures %+v, %v", failures, err)
+	}
+}
+
+// TestAnInboxOfAnEarlierVersionSaysHowFar: that it is copied, and migrated, is in the log.
+func TestAnInboxOfAnEarlierVersionSaysHowFar(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := openArchive(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(frozen.Directory(t, "1"), "inbox.db"), filepath.Join(dir, "inbox.db")); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	a, err := Open(t.Context(), Options{Dir: dir, Logger: zerolog.New(&log)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	for _, message := range []string{"copying a database of an earlier version before it is migrated; to stop now changes nothing", "copied; the database is migrated now; to stop now changes nothing"} {
+		if !regexp.MustCompile(`"database":"inbox.db".*"message":"` + regexp.QuoteMeta(message)).MatchString(log.String()) {
+			t.Errorf("the log does not say %q:\n%s", message, &log)
+		}
 	}
 }
 

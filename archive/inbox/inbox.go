@@ -66,6 +66,9 @@ type Delivery struct {
 // Options are the settings of an inbox. The zero value serves.
 type Options struct {
 	Create bool // make the file when it is missing
+	// Report is called while a file of an earlier version is copied before it is migrated.
+	// nil: nothing is reported.
+	Report func(sqlite.MigrationProgress)
 	Logger zerolog.Logger
 	Now    func() time.Time
 	// ConfirmedTime returns the time by which bodies age, which a clock that is set ahead
@@ -123,7 +126,7 @@ type Inbox struct {
 // the commits of an earlier process durable before it relies on them. One process at
 // a time may have an inbox open; the archive's lock sees to that.
 func Open(ctx context.Context, path string, opts Options) (*Inbox, error) {
-	db, err := openDB(ctx, path, opts.Create)
+	db, err := openDB(ctx, path, opts.Create, opts.Report)
 	if err != nil {
 		return nil, err
 	}

@@ -21,17 +21,21 @@ type MigrationProgress struct {
 
 // Remaining returns how long the rest of the copy takes at the speed until now, 0 where
 // that is not known yet. The migration itself comes afterwards.
-func (p MigrationProgress) Remaining() time.Duration {
-	if p.Copied <= 0 || p.Copied >= p.Size {
+func (p MigrationProgress) Remaining() time.Duration { return Remaining(p.Elapsed, p.Copied, p.Size) }
+
+// Remaining returns how long the rest of some work takes at the speed until now, 0 where
+// that is not known yet.
+func Remaining(elapsed time.Duration, done, total int64) time.Duration {
+	if done <= 0 || done >= total {
 		return 0
 	}
-	return time.Duration(float64(p.Elapsed) * float64(p.Size-p.Copied) / float64(p.Copied)).Round(time.Second)
+	return time.Duration(float64(elapsed) * float64(total-done) / float64(done)).Round(time.Second)
 }
 
-const (
-	reportInterval = 5 * time.Second
-	migrationSpare = 64 << 20 // bytes that stay free beside the copy
-)
+// ReportInterval is how often the work before the program serves is reported.
+const ReportInterval = 5 * time.Second
+
+const migrationSpare = 64 << 20 // bytes that stay free beside the copy
 
 // copyReporting copies the database for a migration. It first makes sure that the copy
 // has room, without the copies from before earlier migrations where they take it.
@@ -55,7 +59,7 @@ func (db *DB) copyReporting(ctx context.Context, to string, version int64, repor
 	began, done := time.Now(), make(chan error, 1)
 	report(p)
 	go func() { done <- db.CopyTo(ctx, to) }()
-	tick := time.NewTicker(reportInterval)
+	tick := time.NewTicker(ReportInterval)
 	defer tick.Stop()
 	for {
 		select {
