@@ -162,6 +162,11 @@ func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (impo
 			return all, err
 		}
 	}
+	if len(q.Paths) == 1 { // there is nothing to go on with
+		if _, err := os.Stat(q.Paths[0]); err != nil {
+			return all, fmt.Errorf("import %s: %w", q.Paths[0], err)
+		}
+	}
 	for _, path := range q.Paths {
 		o.Progress = func(done int) { _ = emit(Copied{Done: all.Read + done}) }
 		r, err := importer.ReadPath(ctx, h.Archive, o, path, identities...)
