@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"time"
 
 	"minutebook/search/query"
@@ -12,6 +13,7 @@ type matches struct {
 	set     meetingSet
 	terms   []*termMatch // to rank and quote by, in the order of the query
 	byNode  map[query.Node]*termMatch
+	checked []*termMatch // phrases that meetings are read for
 	scope   scope        // of the query's outermost group
 	parts   []query.Node // that must all hold
 	exact   bool         // false: phrases were checked only in the newest meetings
@@ -39,14 +41,17 @@ func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
 	m.parts = q.Parts()
 	e := evaluation{s, m.byNode, at}
 	if !p.question {
-		if m.set, err = e.evaluate(q.Root, false); err != nil {
+		if m.set, err = e.evaluateRead(m, q.Root, false); err != nil {
 			return nil, err
 		}
 		if m.set.size() > 0 || s.whole || !query.IsPlain(q.Root) || len(m.terms) < 2 {
-			return m, nil
+			return m, m.readOthers(s)
 		}
 	}
-	if m.set, err = e.evaluate(q.Root, true); err != nil {
+	if m.set, err = e.evaluateRead(m, q.Root, true); err != nil {
+		return nil, err
+	}
+	if err := m.readOthers(s); err != nil {
 		return nil, err
 	}
 	m.set.and(s.withMost(m.terms))
@@ -63,18 +68,21 @@ func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
 // findTerms looks the terms of a plan up.
 func (s *snapshot) findTerms(p *plan) (*matches, error) {
 	m := &matches{byNode: map[query.Node]*termMatch{}, scope: p.scope, exact: true}
-	budget := &readBudget{maxRead}
+	budget := s.newReadBudget()
 	for _, t := range p.terms {
 		found, err := s.findTerm(t, budget)
 		if err != nil {
 			return nil, err
 		}
 		m.byNode[t.node] = found
-		m.exact = m.exact && found.exact
+		if found.check != nil {
+			m.checked = append(m.checked, found)
+		}
 		if !t.negated && !t.filter {
 			m.terms = append(m.terms, found)
 		}
 	}
+	slices.SortStableFunc(m.checked, func(a, b *termMatch) int { return a.check.cost() - b.check.cost() })
 	return m, nil
 }
 
@@ -84,6 +92,41 @@ type evaluation struct {
 	s     *snapshot
 	terms map[query.Node]*termMatch
 	at    clock
+}
+
+// evaluateRead is evaluate for the whole tree. For each phrase it reads only meetings for
+// which the rest of the query may hold, so that the old ones that a filter asks for are not
+// lost behind newer ones.
+func (e evaluation) evaluateRead(m *matches, root query.Node, optional bool) (meetingSet, error) {
+	for _, t := range m.checked {
+		among, err := e.evaluate(root, optional)
+		if err == nil {
+			err = t.check.read(among)
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.exact = t.check.settle(among) && m.exact
+		t.meetings = t.check.bound()
+	}
+	return e.evaluate(root, optional)
+}
+
+// readOthers reads, as far as the budget lasts, the meetings that a phrase waits for and the
+// rest of the query leaves out: how rare the phrase is does not depend on the rest, and facets
+// are counted without parts of it.
+func (m *matches) readOthers(s *snapshot) error {
+	all := s.visible()
+	for _, t := range m.checked {
+		if !s.within {
+			if err := t.check.read(all); err != nil {
+				return err
+			}
+		}
+		t.check.settle(all)
+		t.meetings = t.check.bound()
+	}
+	return nil
 }
 
 // evaluate returns a new set of the meetings that a part of the tree holds for.

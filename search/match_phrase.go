@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ const (
 	maxRead     = 6000 // entries of transcripts
 	readCost    = 12   // entries that any read counts as
 	notesCost   = 100  // entries that a read of a meeting's notes counts as
+	titleCost   = 2    // entries that a read of a meeting's title counts as
 	maxVerified = 400  // meetings, the newest of those that may have a phrase
 )
 
@@ -26,51 +28,146 @@ type readBudget struct{ entries int }
 
 func (b *readBudget) isSpent() bool { return b.entries <= 0 }
 
-// phraseCheck looks for a phrase in the texts of meetings. Its exact becomes false
-// when some could not be read: these are left out, or kept under a minus.
+// newReadBudget returns the budget of a search. A search in one meeting reads all of it, since
+// no other meeting can be read in its place.
+func (s *snapshot) newReadBudget() *readBudget {
+	if s.within {
+		return &readBudget{math.MaxInt}
+	}
+	return &readBudget{maxRead}
+}
+
+// passage is words that follow one another in a transcript, said in moments in which all of
+// some speakers speak, if there are any.
+type passage struct {
+	words    []string
+	speakers []speaker
+}
+
+// phraseCheck looks for a phrase in the texts of meetings that may have it.
 type phraseCheck struct {
 	s       *snapshot
 	budget  *readBudget
-	phrase  []string
-	rarest  string // word of the phrase in moments; empty: none
+	passage passage
 	negated bool
-	exact   bool
-	words   text.Sequence // of the entries read last
+	found   meetingSet // that have the phrase
+	waiting []waiting  // to be read
 }
 
-// keepMeetings keeps the meetings that have the phrase in a field, of those that
-// have all its pairs there. It reads the newest first.
-func (c *phraseCheck) keepMeetings(found meetingSet, field string) (meetingSet, error) {
-	s := c.s
-	read := s.empty()
-	keep := func(id int64, has bool) {
-		s.addMeeting(read, id)
-		if !has {
-			s.removeMeeting(found, id)
+// waiting are meetings of which a field may have a phrase.
+type waiting struct {
+	field    string
+	meetings meetingSet
+}
+
+// wait adds meetings whose field is to be read.
+func (c *phraseCheck) wait(field string, meetings meetingSet) {
+	if meetings.size() > 0 {
+		c.waiting = append(c.waiting, waiting{field, meetings})
+	}
+}
+
+// cost is about how much the waiting meetings cost to read. The cheapest phrase is read first,
+// since it narrows the others.
+func (c *phraseCheck) cost() (n int) {
+	for _, w := range c.waiting {
+		each := notesCost
+		switch w.field {
+		case segment.FieldText:
+			each = readCost
+		case segment.FieldTitle:
+			each = titleCost
+		}
+		n += each * w.meetings.size()
+	}
+	return n
+}
+
+// bound returns the meetings that may have the phrase or, under a minus, those that
+// certainly have it: for all others the query may hold.
+func (c *phraseCheck) bound() meetingSet {
+	out := c.found.clone()
+	if !c.negated {
+		for _, w := range c.waiting {
+			out.or(w.meetings)
 		}
 	}
-	var err error
-	if field == segment.FieldText {
-		err = s.readNewest(found, c.phrase, true, c.budget, func(id int64, times int) { keep(id, times > 0) })
-	} else {
-		err = c.keepNoted(found, field, keep)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if found.clone().andNot(read).size() == 0 {
-		return found, nil
-	}
-	c.exact = false
-	if c.negated {
-		return found, nil
-	}
-	return found.and(read), nil
+	return out
 }
 
-// keepNoted reads a part other than the transcript of the newest of some meetings.
-func (c *phraseCheck) keepNoted(found meetingSet, field string, keep func(id int64, has bool)) error {
-	for _, r := range c.s.topMeetings(found, nil, maxVerified, nil) {
+// read reads those of the waiting meetings that are in a set, the newest first, as far as
+// the budget lasts.
+func (c *phraseCheck) read(among meetingSet) error {
+	s := c.s
+	for _, w := range c.waiting {
+		asked := w.meetings.clone().and(among).andNot(c.found)
+		if asked.size() == 0 {
+			continue
+		}
+		done := func(id int64, has bool) {
+			s.removeMeeting(w.meetings, id)
+			if has {
+				s.addMeeting(c.found, id)
+			}
+		}
+		var err error
+		switch w.field {
+		case segment.FieldText:
+			err = s.readNewest(asked, c.passage, true, c.budget, func(id int64, times int) { done(id, times > 0) })
+		case segment.FieldTitle:
+			err = c.readTitles(asked, done)
+		default:
+			err = c.readNotes(asked, w.field, done)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle decides about the meetings of a set that still wait: they count as without the
+// phrase or, under a minus, as having it, so that no meeting is in the answer that should
+// not be. It returns false when there were any.
+func (c *phraseCheck) settle(among meetingSet) (exact bool) {
+	left := c.s.empty()
+	for _, w := range c.waiting {
+		left.or(w.meetings.clone().and(among))
+		w.meetings.andNot(among)
+	}
+	if left.andNot(c.found).size() == 0 {
+		return true
+	}
+	if c.negated {
+		c.found.or(left)
+	}
+	return false
+}
+
+// readTitles reads the titles of meetings.
+func (c *phraseCheck) readTitles(asked meetingSet, done func(id int64, has bool)) error {
+	if c.budget.isSpent() {
+		return nil
+	}
+	var ids []int64
+	for _, r := range c.s.topMeetings(asked, nil, min(maxRead, c.budget.entries)/titleCost, nil) {
+		ids = append(ids, r.id)
+	}
+	c.budget.entries -= titleCost * len(ids)
+	rows, err := c.s.x.archive.Rows(c.s.ctx, ids)
+	if err != nil {
+		return fmt.Errorf("read titles to find a phrase: %w", err)
+	}
+	for _, id := range ids {
+		row := rows[id]
+		done(id, row != nil && containsPhrase(text.Tokenize(row.Title+"\n"+row.MeetingTitle), c.passage.words))
+	}
+	return nil
+}
+
+// readNotes reads another part of the newest of some meetings.
+func (c *phraseCheck) readNotes(asked meetingSet, field string, done func(id int64, has bool)) error {
+	for _, r := range c.s.topMeetings(asked, nil, maxVerified, nil) {
 		if c.budget.isSpent() {
 			return nil
 		}
@@ -78,7 +175,7 @@ func (c *phraseCheck) keepNoted(found meetingSet, field string, keep func(id int
 		if err != nil {
 			return err
 		}
-		keep(r.id, has)
+		done(r.id, has)
 		if err := c.s.ctx.Err(); err != nil {
 			return err
 		}
@@ -90,19 +187,13 @@ func (c *phraseCheck) keepNoted(found meetingSet, field string, keep func(id int
 // looked at again. It does not depend on the machine, as answers do not either.
 const readAtOnce = 4
 
-// readNewest looks for a phrase in the transcripts of meetings, the newest first, as far as
+// readNewest looks for a passage in the transcripts of meetings, the newest first, as far as
 // the budget lasts, and calls done with how often each has it; once makes it stop at a
 // meeting's first.
-func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budget *readBudget, done func(id int64, times int)) error {
-	rarest, err := s.rarestWord(phrase)
+func (s *snapshot) readNewest(found meetingSet, p passage, once bool, budget *readBudget, done func(id int64, times int)) error {
+	moments, err := s.momentsToRead(p)
 	if err != nil {
 		return err
-	}
-	var moments []*roaring.Bitmap
-	if rarest != "" {
-		if moments, err = s.momentsWith(rarest); err != nil {
-			return err
-		}
 	}
 	newest := s.topMeetings(found, nil, maxVerified, nil)
 	words := make([]text.Sequence, readAtOnce)
@@ -111,9 +202,9 @@ func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budg
 		newest = newest[len(batch):]
 		ranges := make([][]entryRange, len(batch))
 		for i, r := range batch { // one after the other, as the index is read by one goroutine
-			if rarest == "" { // the whole transcript
+			if moments == nil { // the whole transcript
 				ranges[i] = []entryRange{{0, -1}}
-			} else if ranges[i], err = s.rangesWith(r.id, moments); err != nil {
+			} else if ranges[i], err = s.rangesWith(r.id, moments, len(p.words) > 1); err != nil {
 				return err
 			}
 			if !once {
@@ -122,7 +213,7 @@ func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budg
 		}
 		times, costs := make([]int, len(batch)), make([]int, len(batch))
 		err = s.parallel(len(batch), func(i int) (err error) {
-			times[i], costs[i], err = s.countInRanges(&words[i], batch[i].id, ranges[i], phrase, once)
+			times[i], costs[i], err = s.countInRanges(&words[i], batch[i].id, ranges[i], p.words, once)
 			return err
 		})
 		if err != nil {
@@ -136,22 +227,39 @@ func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budg
 	return nil
 }
 
-// momentsWith returns the moments that have a word, by segment.
-func (s *snapshot) momentsWith(word string) ([]*roaring.Bitmap, error) {
-	with := make([]*roaring.Bitmap, len(s.spoken))
+// momentsToRead returns the moments, by segment, in or at which a passage must be: those of
+// its speakers that have its rarest word. It returns nil where all moments are to be read.
+func (s *snapshot) momentsToRead(p passage) ([]*roaring.Bitmap, error) {
+	rarest, err := s.rarestWord(p.words)
+	if err != nil || rarest == "" && len(p.speakers) == 0 {
+		return nil, err
+	}
+	moments := make([]*roaring.Bitmap, len(s.spoken))
 	for i, m := range s.spoken {
-		var err error
-		if with[i], err = m.terms.Documents(segment.FieldText, word); err != nil {
+		if len(p.speakers) > 0 {
+			if moments[i], err = m.spokenBy(p.speakers); err != nil {
+				return nil, err
+			}
+		}
+		if rarest == "" {
+			continue
+		}
+		with, err := m.terms.Documents(segment.FieldText, rarest)
+		if err != nil {
 			return nil, err
 		}
+		if moments[i] != nil {
+			with.And(moments[i])
+		}
+		moments[i] = with
 	}
-	return with, nil
+	return moments, nil
 }
 
-// rangesWith returns those of the moments, by segment, that are of a meeting, each with the
-// entry before and the one after it, from and into which a phrase may run. All moments of a
-// meeting are in one segment, as they are written together.
-func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap) (ranges []entryRange, err error) {
+// rangesWith returns those of the moments, by segment, that are of a meeting, and of several
+// words each with the entry before and the one after it, from and into which they may run.
+// All moments of a meeting are in one segment, as they are written together.
+func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap, several bool) (ranges []entryRange, err error) {
 	for i, m := range s.spoken {
 		docs, err := m.ofMeeting(id)
 		if err != nil {
@@ -166,8 +274,12 @@ func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap) (ranges []ent
 			if err != nil {
 				return nil, fmt.Errorf("read search index: %w", err)
 			}
-			if _, r, ok := readMomentID(name); ok {
-				ranges = append(ranges, entryRange{max(0, r.From-1), r.To + 1})
+			_, r, ok := readMomentID(name)
+			if ok && several {
+				r = entryRange{max(0, r.From-1), r.To + 1}
+			}
+			if ok {
+				ranges = append(ranges, r)
 			}
 		}
 		break
@@ -208,19 +320,6 @@ func (s *snapshot) countInRanges(words *text.Sequence, id int64, ranges []entryR
 	return times, cost, nil
 }
 
-// momentHas reads a moment, the entry before and the one after it, from and into
-// which a phrase may run.
-func (c *phraseCheck) momentHas(name []byte) (bool, error) {
-	id, entries, ok := readMomentID(name)
-	if !ok {
-		return false, nil
-	}
-	around := entryRange{max(0, entries.From-1), entries.To + 1}
-	times, cost, err := c.s.countInRanges(&c.words, id, []entryRange{around}, c.phrase, true)
-	c.budget.entries -= cost
-	return times > 0, err
-}
-
 // notesHave reads a part other than the transcript.
 func (c *phraseCheck) notesHave(id int64, field string) (bool, error) {
 	c.budget.entries -= notesCost
@@ -241,45 +340,10 @@ func (c *phraseCheck) notesHave(id int64, field string) (bool, error) {
 		}
 		part = strings.Join(lines, "\n")
 	}
-	return containsPhrase(text.Tokenize(part), c.phrase), nil
+	return containsPhrase(text.Tokenize(part), c.passage.words), nil
 }
 
 func containsPhrase(tokens []text.Token, phrase []string) bool {
 	first, _ := text.NewSequence(tokens).FindPhrase(phrase, 0)
 	return first >= 0
-}
-
-// keepMoments keeps the moments of a segment whose text has the phrase, of the
-// meetings that have its pairs.
-func (c *phraseCheck) keepMoments(m *momentSegment, docs *roaring.Bitmap, candidates meetingSet) (*roaring.Bitmap, error) {
-	kept := roaring.New()
-	for it := docs.Iterator(); it.HasNext(); {
-		doc := it.Next()
-		name, err := m.seg.DocID(uint64(doc))
-		if err != nil {
-			return nil, fmt.Errorf("read search index: %w", err)
-		}
-		if !c.s.hasMeeting(candidates, meetingOfMoment(name)) {
-			continue
-		}
-		if c.budget.isSpent() {
-			c.exact = false
-			if !c.negated {
-				break
-			}
-			kept.Add(doc)
-			continue
-		}
-		has, err := c.momentHas(name)
-		if err != nil {
-			return nil, err
-		}
-		if has {
-			kept.Add(doc)
-		}
-		if err := c.s.ctx.Err(); err != nil {
-			return nil, err
-		}
-	}
-	return kept, nil
 }

@@ -9,17 +9,23 @@ import (
 // termMatch is a term of the query as the index has it.
 type termMatch struct {
 	*queryTerm
-	variants []variant  // of a word
-	meetings meetingSet // the visible meetings that have it, where it is looked for
-	exact    bool       // false: some meetings could not be checked for a phrase
+	variants []variant    // of a word
+	meetings meetingSet   // the visible meetings that have it, where it is looked for
+	check    *phraseCheck // of a phrase that meetings are to be read for; until then meetings are its bound
 }
 
-// findTerm finds the visible meetings that have a term.
+// findTerm finds the visible meetings that have a term, or of a phrase those that may.
 func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err error) {
-	m = &termMatch{queryTerm: t, exact: true}
+	m = &termMatch{queryTerm: t}
 	if len(t.phrase) > 0 {
-		m.meetings, m.exact, err = s.findPhrase(t, budget)
-		return m, err
+		check, err := s.findPhrase(t, budget)
+		if err != nil {
+			return nil, err
+		}
+		if m.meetings = check.bound(); len(check.waiting) > 0 {
+			m.check = check
+		}
+		return m, nil
 	}
 	if m.variants, err = s.variantsOf(t.word); err != nil {
 		return nil, err
@@ -61,42 +67,33 @@ func (s *snapshot) findSaid(variants []variant, in scope) (meetingSet, error) {
 	})
 }
 
-// findPhrase finds the meetings that have a phrase. Of a longer phrase the meetings
-// with all its pairs are read; exact is false when some could not be.
-func (s *snapshot) findPhrase(t *queryTerm, budget *readBudget) (out meetingSet, exact bool, err error) {
-	check := &phraseCheck{s: s, budget: budget, phrase: t.phrase, negated: t.negated, exact: true}
+// findPhrase finds the meetings that have a phrase, and those with all its pairs, which are
+// to be read.
+func (s *snapshot) findPhrase(t *queryTerm, budget *readBudget) (*phraseCheck, error) {
+	c := &phraseCheck{s: s, budget: budget, passage: passage{t.phrase, t.scope.speakers}, negated: t.negated, found: s.empty()}
 	if len(t.scope.speakers) > 0 {
-		out, err = s.findPhraseSaid(check, t.scope)
-		return out, check.exact, err
+		return c, c.waitSaid(s.withPairs(segment.FieldText, t.phrase))
 	}
-	out = s.empty()
 	for _, field := range t.scope.textFields() {
-		found, err := s.findPhraseIn(check, field)
-		if err != nil {
-			return nil, false, err
+		if field == segment.FieldCRM && !s.seesAll {
+			with, err := s.withAllCRMWords(t.phrase)
+			if err != nil {
+				return nil, err
+			}
+			c.wait(field, with)
+			continue
 		}
-		out.or(found)
-	}
-	return out, check.exact, nil
-}
-
-// findPhraseIn finds the meetings that have a phrase in a field.
-func (s *snapshot) findPhraseIn(check *phraseCheck, field string) (meetingSet, error) {
-	if field == segment.FieldCRM && !s.seesAll {
-		found, err := s.withAllCRMWords(check.phrase)
+		with, err := s.withPairs(field, t.phrase)
 		if err != nil {
 			return nil, err
 		}
-		return check.keepMeetings(found, field)
+		if len(t.phrase) == 2 && s.format >= 2 {
+			c.found.or(with)
+		} else {
+			c.wait(field, with)
+		}
 	}
-	found, err := s.withPairs(field, check.phrase)
-	if err != nil {
-		return nil, err
-	}
-	if len(check.phrase) == 2 && s.format >= 2 {
-		return found, nil
-	}
-	return check.keepMeetings(found, field)
+	return c, nil
 }
 
 // withPairs finds the visible meetings that have all pairs of a phrase in a field;
@@ -120,30 +117,21 @@ func (s *snapshot) withPairs(field string, phrase []string) (meetingSet, error) 
 	return found, nil
 }
 
-// findPhraseSaid finds the meetings where a phrase is said in a moment in which
-// all the speakers of a scope speak.
-func (s *snapshot) findPhraseSaid(check *phraseCheck, in scope) (meetingSet, error) {
-	candidates, err := s.withPairs(segment.FieldText, check.phrase)
+// waitSaid adds those of some meetings, which have the words of a passage, that have moments
+// in or at which its speakers may say it.
+func (c *phraseCheck) waitSaid(with meetingSet, err error) error {
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if check.rarest, err = s.rarestWord(check.phrase); err != nil {
-		return nil, err
+	moments, err := c.s.momentsToRead(c.passage)
+	if err != nil {
+		return err
 	}
-	return s.withMoments(func(m *momentSegment) (*roaring.Bitmap, error) {
-		docs, err := m.spokenBy(in.speakers)
-		if err != nil || docs.IsEmpty() {
-			return docs, err
-		}
-		if check.rarest != "" {
-			matching, err := m.terms.Documents(segment.FieldText, check.rarest)
-			if err != nil {
-				return nil, err
-			}
-			docs = roaring.And(docs, matching)
-		}
-		return check.keepMoments(m, docs, candidates)
-	})
+	said, err := c.s.inMeetings(moments)
+	if err == nil {
+		c.wait(segment.FieldText, said.and(with))
+	}
+	return err
 }
 
 // rarestWord is the word of a phrase that the fewest visible meetings have, of those that

@@ -49,14 +49,22 @@ type momentSegment struct {
 // withMoments returns the visible meetings with at least one of the moments that
 // find returns of each segment.
 func (s *snapshot) withMoments(find func(*momentSegment) (*roaring.Bitmap, error)) (meetingSet, error) {
-	out := s.empty()
-	for _, m := range s.spoken {
-		docs, err := find(m)
-		if err != nil {
+	moments := make([]*roaring.Bitmap, len(s.spoken))
+	for i, m := range s.spoken {
+		var err error
+		if moments[i], err = find(m); err != nil {
 			return nil, err
 		}
+	}
+	return s.inMeetings(moments)
+}
+
+// inMeetings returns the visible meetings with at least one of some moments, by segment.
+func (s *snapshot) inMeetings(moments []*roaring.Bitmap) (meetingSet, error) {
+	out := s.empty()
+	for i, m := range s.spoken {
 		last := int64(-1)
-		for it := docs.Iterator(); it.HasNext(); {
+		for it := moments[i].Iterator(); it.HasNext(); {
 			name, err := m.seg.DocID(uint64(it.Next()))
 			if err != nil {
 				return nil, fmt.Errorf("read search index: %w", err)

@@ -37,6 +37,7 @@ type snapshot struct {
 	notes        NotesFunc                     // of the request
 	samePerson   SamePersonFunc                // likewise
 	whole        bool                          // likewise: Request.Whole
+	within       bool                          // likewise: there is a Request.Within
 	remarks      map[string]map[int64][]Moment // the notes found, by words and meeting
 	langs        []*text.Language              // of the visible meetings
 }

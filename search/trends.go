@@ -193,7 +193,7 @@ func (s *snapshot) countPhrase(counts [][]int, t *termMatch, found meetingSet, b
 		eachDocument(docs, func(doc uint32) { counts[i][doc]++ })
 	}
 	read := 0
-	err = s.readNewest(found, t.phrase, false, budget, func(id int64, times int) {
+	err = s.readNewest(found, passage{words: t.phrase}, false, budget, func(id int64, times int) {
 		if i, doc, ok := s.place(id); ok {
 			counts[i][doc] += times - 1
 		}

@@ -287,8 +287,11 @@ func (n *notifier) match(ctx context.Context, viewer archive.Viewer, saved notes
 		if err != nil {
 			return nil, err
 		}
-		if len(answer.Meetings) > 0 {
+		switch {
+		case len(answer.Meetings) > 0:
 			matches = append(matches, n.newMatch(saved, answer.Meetings[0]))
+		case !answer.Exact:
+			return nil, fmt.Errorf("look for a saved search in meeting %d: not all of it was read", id) // it is asked again
 		}
 	}
 	return matches, nil

@@ -1,0 +1,61 @@
+package search
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// longMeetings are more meetings than are read for a phrase that is in none of their moments,
+// when all its words are in each.
+func longMeetings(title, lang, said string) (raws [][]byte) {
+	const moments = 60
+	for i := range 2 * maxRead / (readCost * moments) {
+		var lines []utterance
+		for n := range moments {
+			lines = append(lines, utterance{61 * n, "Anna Lee", said})
+		}
+		raws = append(raws, meeting(int64(100+i), title, lang, day(1).Add(time.Duration(i)*time.Hour), lines, nil))
+	}
+	return raws
+}
+
+// TestAPhraseIsFoundBehindManyNewerMeetings asks for an old meeting with a phrase, all pairs
+// of which more newer meetings have than are read, by whatever narrows the query to it.
+func TestAPhraseIsFoundBehindManyNewerMeetings(t *testing.T) {
+	h := newFixture(t)
+	raws := longMeetings("Weekly sales, sales review", "en", "We met at the end. The end of it.")
+	old := map[string]any{"meeting_type": "Retro"}
+	raws = append(raws,
+		meeting(1, "Weekly sales review", "en", time.Date(2020, 1, 1, 9, 0, 0, 0, time.UTC), []utterance{{0, "Olga Old", "That is at the end of the long road home."}}, old),
+		meeting(2, "Weekly sales, sales review", "en", time.Date(2020, 1, 2, 9, 0, 0, 0, time.UTC), []utterance{{0, "Olga Old", "We met at the end. The end of it."}}, old))
+	h.add(raws...)
+	h.catchUp()
+	if a := h.search(Request{Query: `"at the end of"`}); a.Total != 0 || a.Exact {
+		t.Errorf("without more, %d are found (exact %v): there are too few meetings", a.Total, a.Exact)
+	}
+	for _, query := range []string{"before:2025", "type:retro", "person:olga", "id:1", `-type:"sales call"`, "speaker:olga", `"long road home"`, "road",
+		`title:"weekly sales review"`, "(type:retro OR id:1)"} {
+		for _, q := range []string{`"at the end of" ` + query, query + ` "at the end of"`} {
+			if a := h.search(Request{Query: q}); hitIDs(a) != "1" || !a.Exact {
+				t.Errorf("%q finds %q (exact %v)", q, hitIDs(a), a.Exact)
+			}
+		}
+	}
+	for query, want := range map[string]string{`before:2025 -"at the end of"`: "2", `"at the end of" -road`: ""} {
+		if a := h.search(Request{Query: query}); hitIDs(a) != want {
+			t.Errorf("%q finds %q, want %q", query, hitIDs(a), want)
+		}
+	}
+	a := h.search(Request{Query: `"at the end of"`, Within: 1})
+	if hitIDs(a) != "1" || !a.Exact || len(a.Meetings[0].Moments) == 0 {
+		t.Errorf("within the meeting: %q (exact %v)", hitIDs(a), a.Exact)
+	}
+	if got, want := h.trendOf(`"at the end of" before:2025`, TrendMonth, everyone), "1 2020-01=1"; got != want {
+		t.Errorf("said %s times, want %s", got, want)
+	}
+	a = h.search(Request{Query: `"met at the end" type:retro`, Facets: true})
+	if got := fmt.Sprint(a.Facets[2]); got == fmt.Sprint(Facet{"type", []FacetValue{{"Retro", 1}}}) {
+		t.Errorf("the other types are counted as if none had the phrase: %s", got)
+	}
+}
