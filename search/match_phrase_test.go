@@ -2,6 +2,8 @@ package search
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -57,5 +59,25 @@ func TestAPhraseIsFoundBehindManyNewerMeetings(t *testing.T) {
 	a = h.search(Request{Query: `"met at the end" type:retro`, Facets: true})
 	if got := fmt.Sprint(a.Facets[2]); got == fmt.Sprint(Facet{"type", []FacetValue{{"Retro", 1}}}) {
 		t.Errorf("the other types are counted as if none had the phrase: %s", got)
+	}
+}
+
+// TestAWordWithoutSpacesIsFoundInAllMeetings lists more meetings with a word of four
+// characters than are read for it.
+func TestAWordWithoutSpacesIsFoundInAllMeetings(t *testing.T) {
+	h := newFixture(t)
+	h.add(longMeetings("会議", "ja", "予算会、算会議。")...)
+	h.add(meeting(1, "会議", "ja", time.Date(2020, 1, 1, 9, 0, 0, 0, time.UTC), []utterance{{0, "Keiko", "来週の予算会議です。"}}, nil))
+	h.catchUp()
+	newest := h.search(Request{Query: ""}).Meetings[0].Row.RecordingID
+	for _, query := range []string{"予算会議", `"予算会議"`, "予算会議です"} {
+		a := h.search(Request{Query: query, Limit: 100})
+		ids := strings.Fields(hitIDs(a))
+		if !slices.Contains(ids, "1") || a.Exact != (query == "予算会議です") || slices.Contains(ids, fmt.Sprint(newest)) {
+			t.Errorf("%q finds %q (exact %v)", query, ids, a.Exact)
+		}
+	}
+	if a := h.search(Request{Query: "-予算会議 before:2025"}); a.Total != 0 || !a.Exact {
+		t.Errorf("without the word: %q (exact %v)", hitIDs(a), a.Exact)
 	}
 }

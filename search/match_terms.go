@@ -70,7 +70,7 @@ func (s *snapshot) findSaid(variants []variant, in scope) (meetingSet, error) {
 // findPhrase finds the meetings that have a phrase, and those with all its pairs, which are
 // to be read.
 func (s *snapshot) findPhrase(t *queryTerm, budget *readBudget) (*phraseCheck, error) {
-	c := &phraseCheck{s: s, budget: budget, passage: passage{t.phrase, t.scope.speakers}, negated: t.negated, found: s.empty()}
+	c := &phraseCheck{s: s, budget: budget, passage: passage{t.phrase, t.scope.speakers}, negated: t.negated, run: t.run, found: s.empty()}
 	if len(t.scope.speakers) > 0 {
 		return c, c.waitSaid(s.withPairs(segment.FieldText, t.phrase))
 	}

@@ -21,6 +21,7 @@ type queryTerm struct {
 	node    query.Node
 	word    wordKey
 	phrase  []string // two terms or more that follow one another
+	run     bool     // the phrase is one word of a script without spaces
 	scope   scope
 	negated bool // it stands under a minus
 	filter  bool // it is the value of a filter, and ranks nothing
@@ -236,7 +237,7 @@ func newTerm(words string) *queryTerm {
 	case 1:
 		return &queryTerm{word: wordKey{term: terms[0]}}
 	default:
-		return &queryTerm{phrase: terms}
+		return &queryTerm{phrase: terms, run: text.IsUnspacedWord(words)}
 	}
 }
 

@@ -1,6 +1,10 @@
 package text
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // Sequence is the words of a text in their order, and the joined forms over some of
 // them. Those of which folding leaves nothing, such as a lengthening sign alone, are not in it.
@@ -128,6 +132,13 @@ func PhraseTerms(phrase string) []string {
 		i = next
 	}
 	return terms
+}
+
+// IsUnspacedWord reports whether words without a space between them have characters of a
+// script that needs none. Their terms overlap, so that pairs of terms tell nearly for certain
+// where they are.
+func IsUnspacedWord(words string) bool {
+	return strings.ContainsFunc(words, IsUnspaced) && !strings.ContainsFunc(strings.TrimSpace(words), unicode.IsSpace)
 }
 
 // JoinedAt returns the joined words that begin at a word.
