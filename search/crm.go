@@ -97,10 +97,13 @@ func (s *snapshot) withCRM() (meetingSet, error) {
 }
 
 // withAllCRMWords finds the meetings with all words of a phrase in matches that the
-// viewer sees.
+// viewer sees. One character may be the edge of a run.
 func (s *snapshot) withAllCRMWords(phrase []string) (meetingSet, error) {
 	found := s.visible()
 	for _, term := range phrase {
+		if text.IsUnspacedCharacter(term) {
+			continue
+		}
 		matching, err := s.withCRMWords(term)
 		if err != nil {
 			return nil, err

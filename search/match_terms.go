@@ -135,11 +135,11 @@ func (c *phraseCheck) waitSaid(with meetingSet, err error) error {
 }
 
 // rarestWord is the word of a phrase that the fewest visible meetings have, of those that
-// the text of moments has; empty when all are stop words.
+// the text of moments has; empty when there is none.
 func (s *snapshot) rarestWord(phrase []string) (string, error) {
 	best, fewest := "", 0
 	for _, t := range phrase {
-		if s.isStopWord(t) {
+		if !s.isInMoments(t) {
 			continue
 		}
 		n := 0

@@ -217,14 +217,14 @@ func (c *candidates) count(m *momentSegment, s *snapshot, term momentTerm, t tun
 	return nil
 }
 
-// withPhraseWords finds the candidates that have all the words of a phrase but stop
-// words. Whether they follow one another is seen when the moment is quoted. A phrase
-// of stop words only is nowhere.
+// withPhraseWords finds the candidates that have all the words of a phrase that moments
+// have. Whether they follow one another is seen when the moment is quoted. A phrase
+// of others only, such as stop words, is nowhere.
 func (c *candidates) withPhraseWords(m *momentSegment, s *snapshot, phrase []string) (*roaring.Bitmap, error) {
 	out := c.set.Clone()
 	indexed := false
 	for _, term := range phrase {
-		if s.isStopWord(term) {
+		if !s.isInMoments(term) {
 			continue
 		}
 		docs, err := m.terms.Documents(segment.FieldText, term)

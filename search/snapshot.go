@@ -174,6 +174,12 @@ func (s *snapshot) isStopWord(term string) bool {
 	return slices.ContainsFunc(s.langs, func(l *text.Language) bool { return l.StopWords[term] })
 }
 
+// isInMoments reports whether the text of all moments has a word of a phrase where it is said:
+// stop words are left out, and one character may be the edge of a run.
+func (s *snapshot) isInMoments(term string) bool {
+	return !s.isStopWord(term) && !text.IsUnspacedCharacter(term)
+}
+
 // place returns the segment and the document of a visible meeting.
 func (s *snapshot) place(id int64) (i int, doc uint32, ok bool) {
 	for i, m := range s.segments {

@@ -24,9 +24,10 @@ import (
 // built anew, and those not older than oldestServed answer until that is done.
 // Format 1 had hashes of neighbouring words, not the words, and all words of
 // names in moments; format 2 did not say whose CRM matches are; format 3 kept control
-// characters in names, with which no query finds them.
+// characters in names, with which no query finds them; format 4 cut decomposed Korean and
+// Japanese into parts of characters, and had no pairs of one such character and another script.
 const (
-	format       = 4
+	format       = 5
 	oldestServed = 1
 )
 

@@ -68,7 +68,7 @@ func (s *snapshot) variantsOf(key wordKey) ([]variant, error) {
 	switch {
 	case key.fuzzy:
 		more, err = s.findNear(key.term)
-	case key.prefix || isUnspacedCharacter(key.term):
+	case key.prefix || text.IsUnspacedCharacter(key.term):
 		more, err = s.scanText(key.term, func(string) bool { return true })
 	default:
 		more, err = s.findStems(key.term)
@@ -127,13 +127,6 @@ func (s *snapshot) onlyVisible(terms []dictTerm, places int) ([]dictTerm, error)
 		}
 	}
 	return kept, err
-}
-
-// isUnspacedCharacter reports whether a term is one character of a script without
-// spaces. It is found as the beginning of pairs.
-func isUnspacedCharacter(term string) bool {
-	r := []rune(term)
-	return len(r) == 1 && text.IsUnspaced(r[0])
 }
 
 // dictTerm is a term of the index that was found for a word.

@@ -3,8 +3,11 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/unicode/norm"
 
 	"minutebook/api"
 	"minutebook/archive"
@@ -119,6 +122,33 @@ func TestWordsOfLanguages(t *testing.T) {
 		}
 		if want != "" && got != nil && len(a.Meetings[0].Moments) == 0 && !strings.HasPrefix(query, "reunion") {
 			t.Errorf("%q shows no moment", query)
+		}
+	}
+}
+
+// TestEdgesOfRunsAreFound looks for characters of a script without spaces beside digits and
+// Latin letters, within longer runs, and for Korean and Japanese that was written decomposed.
+func TestEdgesOfRunsAreFound(t *testing.T) {
+	h := newFixture(t)
+	h.add(
+		meeting(1, "計画", "ja", day(1), []utterance{{0, "Keiko", "2024年度の予算は5月に、A社の会議で決めます。"}}, nil),
+		meeting(2, "計画", "ja", day(2), []utterance{{0, "Keiko", "これは第5回です。株式会社Bと5。月の話"}}, nil),
+		meeting(3, norm.NFD.String("회의 ガイド"), "ko", day(3), []utterance{{0, "Kim", norm.NFD.String("예산 회의를 시작합니다 プロジェクト")}}, nil),
+	)
+	h.catchUp()
+	for query, want := range map[string]string{
+		"5月": "1 2", `"5月"`: "1 2", "5月に": "1", "2024年": "1", "2024年度": "1", "A社": "1", "第5": "2", "は第5回": "2", "第5回": "2", "社B": "2", "社A": "",
+		"speaker:keiko 5月": "1 2", "speaker:keiko A社の会議": "1", "6月": "", "5年": "", "第6": "",
+		"회의": "3", "예산": "3", "회의를": "3", "ガイド": "3", "プロジェクト": "3", norm.NFD.String("プロジェクト"): "3", "title:ガイド": "3", "회": "3",
+	} {
+		a := h.search(Request{Query: query + " sort:date"})
+		got := strings.Fields(hitIDs(a))
+		slices.Reverse(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+		if len(got) > 0 && query != "title:ガイド" && (len(a.Meetings[0].Moments) == 0 || !strings.Contains(markHits(a.Meetings[0].Moments[0].Snippet), "[")) {
+			t.Errorf("%q shows no moment: %+v", query, a.Meetings[0].Moments)
 		}
 	}
 }

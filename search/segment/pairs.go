@@ -1,6 +1,8 @@
 package segment
 
 import (
+	"strings"
+
 	"minutebook/search/text"
 )
 
@@ -17,13 +19,18 @@ func appendPair(to []byte, field, a, b string) []byte {
 }
 
 // AddPairs adds the pairs of numbered tokens. A joined form (email for e-mail) is a
-// neighbour of the words before and after its parts.
+// neighbour of the words before and after its parts. The edge of a run without spaces is one
+// of words of other scripts alone: of its own its pairs are.
 func (b *Builder) AddPairs(field string, tokens []text.Token) {
 	s := text.NewSequence(tokens)
 	for i := 1; i < len(s.Words); i++ {
 		b.addPair(field, s.Words[i-1].Number, s.Words[i].Number)
 	}
 	for _, w := range s.Joined {
+		if w.Edge {
+			b.addEdge(field, s, w)
+			continue
+		}
 		if w.First > 0 {
 			b.addPair(field, s.Words[w.First-1].Number, w.Number)
 		}
@@ -31,7 +38,31 @@ func (b *Builder) AddPairs(field string, tokens []text.Token) {
 			b.addPair(field, w.Number, s.Words[w.After].Number)
 		}
 		for _, next := range s.JoinedAt(w.After) {
-			b.addPair(field, w.Number, next.Number)
+			b.addPair(field, w.Number, b.numberOf(next))
 		}
 	}
+}
+
+// addEdge adds the pairs of a character at the edge of a run.
+func (b *Builder) addEdge(field string, s text.Sequence, w text.JoinedWord) {
+	isOther := func(term string) bool { return !strings.ContainsFunc(term, text.IsUnspaced) }
+	if w.First > 0 && isOther(s.Words[w.First-1].Term) {
+		b.addPair(field, s.Words[w.First-1].Number, b.numberOf(w))
+	}
+	if w.After < len(s.Words) && isOther(s.Words[w.After].Term) {
+		b.addPair(field, b.numberOf(w), s.Words[w.After].Number)
+	}
+	for _, next := range s.JoinedAt(w.After) {
+		if isOther(next.Term) {
+			b.addPair(field, b.numberOf(w), next.Number)
+		}
+	}
+}
+
+// numberOf returns the number of a joined word's term.
+func (b *Builder) numberOf(w text.JoinedWord) uint32 {
+	if w.Edge {
+		return b.Words.Number(w.Term)
+	}
+	return w.Number
 }

@@ -4,10 +4,13 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Sequence is the words of a text in their order, and the joined forms over some of
-// them. Those of which folding leaves nothing, such as a lengthening sign alone, are not in it.
+// them: also the first and the last character of a run without spaces, over the run's first
+// and last pair, so that 5月 is found in 5月に. Those of which folding leaves nothing, such as
+// a lengthening sign alone, are not in it.
 type Sequence struct {
 	Words    []Token
 	Joined   []JoinedWord
@@ -17,8 +20,9 @@ type Sequence struct {
 // JoinedWord is a joined form that stands for the words [First,After).
 type JoinedWord struct {
 	Term         string
-	Number       uint32
+	Number       uint32 // in a vocabulary, but of an Edge
 	First, After int
+	Edge         bool // the first or last character of a run
 }
 
 // NewSequence puts the tokens of a text in their order.
@@ -43,21 +47,43 @@ func (s *Sequence) add(tokens []Token) {
 		}
 		if !t.Joined {
 			s.Words = append(s.Words, t)
+			s.addFirstCharacter()
 			continue
 		}
 		first := len(s.Words)
-		for first > 0 && s.Words[first-1].Start >= t.Start {
+		for first > 0 && s.Words[first-1].End > t.Start {
 			first--
 		}
 		if first < len(s.Words) {
-			s.addJoined(JoinedWord{t.Term, t.Number, first, len(s.Words)})
+			begin, _ := utf8.DecodeRuneInString(t.Term)
+			s.addJoined(JoinedWord{t.Term, t.Number, first, len(s.Words), IsUnspaced(begin)})
 		}
 	}
 }
 
-// HasTerm reports whether a term is among tokens.
+// addFirstCharacter adds the first character of the last word, where that is the first pair
+// of a run without spaces.
+func (s *Sequence) addFirstCharacter() {
+	n := len(s.Words) - 1
+	w := s.Words[n]
+	if w.Term[0] < utf8.RuneSelf || n > 0 && s.Words[n-1].End > w.Start {
+		return
+	}
+	if first, size := utf8.DecodeRuneInString(w.Term); IsUnspaced(first) && size < len(w.Term) {
+		s.addJoined(JoinedWord{Term: w.Term[:size], First: n, After: n + 1, Edge: true})
+	}
+}
+
+// IsUnspacedCharacter reports whether a term is one character of a script without spaces. It
+// is found as the beginning of pairs, and beside another script at the edges of a run.
+func IsUnspacedCharacter(term string) bool {
+	r, size := utf8.DecodeRuneInString(term)
+	return size == len(term) && IsUnspaced(r)
+}
+
+// HasTerm reports whether a term is among tokens, or may be at the edge of one.
 func HasTerm(tokens []Token, term string) bool {
-	return slices.ContainsFunc(tokens, func(t Token) bool { return t.Term == term })
+	return IsUnspacedCharacter(term) || slices.ContainsFunc(tokens, func(t Token) bool { return t.Term == term })
 }
 
 // Join returns the tokens of two texts with a space between them. The first text has a
@@ -124,7 +150,7 @@ func PhraseTerms(phrase string) []string {
 	for i := 0; i < len(s.Words); {
 		term, next := s.Words[i].Term, i+1
 		for _, w := range s.JoinedAt(i) {
-			if !IsUnspaced([]rune(w.Term)[0]) {
+			if !w.Edge {
 				term, next = w.Term, w.After
 			}
 		}

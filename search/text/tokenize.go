@@ -247,11 +247,15 @@ func (t *tokenizer) emitUnspaced() {
 		if !IsUnspaced(r) {
 			break
 		}
-		if prev >= 0 {
-			t.add(prev, t.pos+size)
+		end := t.pos + size
+		for next, size := t.runeAt(end); isPartOfCharacter(next); next, size = t.runeAt(end) {
+			end += size
 		}
-		prev, prevEnd = t.pos, t.pos+size
-		t.pos += size
+		if prev >= 0 {
+			t.add(prev, end)
+		}
+		prev, prevEnd = t.pos, end
+		t.pos = end
 		n++
 	}
 	mark := len(t.out)
@@ -259,6 +263,13 @@ func (t *tokenizer) emitUnspaced() {
 	if n > 1 && len(t.out) > mark {
 		t.out[mark].Joined = true
 	}
+}
+
+// isPartOfCharacter reports whether r makes one character with those before it where it is
+// decomposed, as in the names of a Mac's files: a vowel or final of a Korean syllable, or
+// the sign of a voiced kana.
+func isPartOfCharacter(r rune) bool {
+	return r >= 0x1160 && r <= 0x11ff || r == 0x3099 || r == 0x309a || r == 0xff9e || r == 0xff9f
 }
 
 func clipTerm(term string) string {
@@ -300,5 +311,5 @@ func IsUnspaced(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
-		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー' || r == 'ｰ'
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
 )
 
 func terms(text string) string {
@@ -37,6 +38,8 @@ func TestTokenize(t *testing.T) {
 		{"iPhone会議 now", "iphone 会議 [議] now"},
 		{"ｆｕｌｌ ２０２６", "full 2026"},
 		{"мой ёлка", "мой елка"},
+		{norm.NFD.String("회의를 가방 ガイド й é"), "회의 의를 [를] 가방 [방] ガイ イド [ド] й e"},
+		{"ｶﾞｲﾄﾞ", "ガイ イド [ド]"},
 		{"", ""},
 		{"a-", "a"},
 	} {
