@@ -33,7 +33,7 @@ type columns struct {
 type sums struct {
 	meetings  int
 	words     int64
-	languages map[uint32]bool // numbers of strings
+	languages map[uint32]int // meetings, by the numbers of strings
 }
 
 // sumsOf adds up the living meetings, anew only when some were deleted since.
@@ -43,12 +43,12 @@ func (c *columns) sumsOf(seg *scorch.SegmentSnapshot) *sums {
 	if c.sums != nil && c.sums.meetings == int(seg.Count()) {
 		return c.sums
 	}
-	s := &sums{languages: map[uint32]bool{}}
+	s := &sums{languages: map[uint32]int{}}
 	for it := livingDocuments(seg).Iterator(); it.HasNext(); {
 		doc := it.Next()
 		s.meetings++
 		s.words += int64(c.words[doc])
-		s.languages[c.single[singleLanguage][doc]] = true
+		s.languages[c.single[singleLanguage][doc]]++
 	}
 	c.sums = s
 	return s

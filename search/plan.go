@@ -241,10 +241,17 @@ func newTerm(words string) *queryTerm {
 	}
 }
 
-// stopWords are those of the language that most of the query's words are stop
-// words of, among the languages of the meetings.
+// A query is read in a language that at least one of goodPart meetings is in, or of which it has
+// ownWords: a stop word of a few meetings' language, such as the German "hat", is a word in all others.
+const (
+	goodPart = 4
+	ownWords = 3
+)
+
+// stopWords are those of the language that most of the query's words are stop words of, among
+// the languages of the meetings that it may be read in. Of several the one of the most meetings.
 func (s *snapshot) stopWords(root query.Node) map[string]bool {
-	var best map[string]bool
+	var best *text.Language
 	most := 0
 	for _, lang := range s.langs {
 		n := 0
@@ -253,9 +260,15 @@ func (s *snapshot) stopWords(root query.Node) map[string]bool {
 				n++
 			}
 		})
-		if n > most {
-			best, most = lang.StopWords, n
+		if n < ownWords && s.spokenIn[lang.Code]*goodPart < s.visibleCount {
+			continue
+		}
+		if n > most || n == most && n > 0 && s.spokenIn[lang.Code] > s.spokenIn[best.Code] {
+			best, most = lang, n
 		}
 	}
-	return best
+	if best == nil {
+		return nil
+	}
+	return best.StopWords
 }

@@ -40,6 +40,7 @@ type snapshot struct {
 	within       bool                          // likewise: there is a Request.Within
 	remarks      map[string]map[int64][]Moment // the notes found, by words and meeting
 	langs        []*text.Language              // of the visible meetings
+	spokenIn     map[string]int                // how many of them, by the code of each language
 }
 
 // meetingSegment is one segment of the meetings' index.
@@ -128,25 +129,26 @@ func (s *snapshot) close() error {
 // addUp counts the visible meetings, and finds their languages: those of hidden ones would
 // tell of these by how a query is read.
 func (s *snapshot) addUp() {
-	codes := map[string]bool{}
+	s.spokenIn = map[string]int{}
 	for _, m := range s.segments {
 		s.visibleCount += int(m.visible.GetCardinality())
-		for code := range s.languagesOf(m) {
-			codes[s.x.columns.valueOf(code)] = true
+		for code, meetings := range s.languagesOf(m) {
+			s.spokenIn[s.x.columns.valueOf(code)] += meetings
 		}
 	}
-	for _, code := range slices.Sorted(maps.Keys(codes)) {
+	for _, code := range slices.Sorted(maps.Keys(s.spokenIn)) {
 		s.langs = append(s.langs, s.x.langs.Get(code))
 	}
 }
 
-// languagesOf returns the languages of a segment's visible meetings, as numbers of strings.
-func (s *snapshot) languagesOf(m *meetingSegment) map[uint32]bool {
+// languagesOf returns how many of a segment's visible meetings are in each language, by the
+// numbers of strings.
+func (s *snapshot) languagesOf(m *meetingSegment) map[uint32]int {
 	if s.seesAll {
 		return m.columns.sumsOf(m.seg).languages
 	}
-	languages := map[uint32]bool{}
-	eachDocument(m.visible, func(doc uint32) { languages[m.columns.single[singleLanguage][doc]] = true })
+	languages := map[uint32]int{}
+	eachDocument(m.visible, func(doc uint32) { languages[m.columns.single[singleLanguage][doc]]++ })
 	return languages
 }
 

@@ -126,6 +126,25 @@ func TestWordsOfLanguages(t *testing.T) {
 	}
 }
 
+// TestAFewMeetingsInAnotherLanguageHideNoWord asks for English words that are stop words of a
+// language that one meeting of many is in.
+func TestAFewMeetingsInAnotherLanguageHideNoWord(t *testing.T) {
+	h := newFixture(t)
+	h.add(
+		meeting(1, "Shop", "en", day(1), []utterance{{0, "Anna", "She wore a red hat."}}, nil),
+		meeting(2, "Shop", "en", day(2), []utterance{{0, "Anna", "She wore a red coat. The war is over."}}, nil),
+		meeting(3, "Shop", "en", day(3), []utterance{{0, "Anna", "Nothing red."}}, nil),
+		meeting(4, "Shop", "en", day(4), []utterance{{0, "Anna", "Something blue."}}, nil),
+		meeting(5, "Laden", "de", day(5), []utterance{{0, "Dora", "Sie hat einen Vertrag."}}, nil),
+	)
+	h.catchUp()
+	for query, want := range map[string]string{"red hat": "1", "red war": "2", "the red hat": "1", "sie hat einen vertrag": "5", "es hat ein vertrag": "5", "red the": "3 2 1"} {
+		if got := hitIDs(h.search(Request{Query: query + " sort:date", Whole: true})); got != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+}
+
 // TestEdgesOfRunsAreFound looks for characters of a script without spaces beside digits and
 // Latin letters, within longer runs, and for Korean and Japanese that was written decomposed.
 func TestEdgesOfRunsAreFound(t *testing.T) {
