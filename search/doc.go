@@ -33,7 +33,7 @@
 //	search, answer, result, cursor           the question and its answer
 //	snapshot, rights, meetingset, moments    reading both indexes, as the viewer may
 //	plan, variants, speakers                 terms, their spellings, the speakers named
-//	match, match_terms, _phrase, _read, _filter the meetings that a query holds for
+//	match, match_terms, _phrase, _filter     the meetings that a query holds for
 //	score, rank, rank_moments, page          their order
 //	quote, quote_notes, highlight            their best moments
 //	facets, correct, why                     counts, words put right, and reasons
