@@ -103,15 +103,29 @@ func (x *Index) useGeneration(viewer archive.Viewer) (*generation, func(), error
 	if x.closed {
 		return nil, nil, ErrClosed
 	}
-	g := x.serving
-	if !g.isCurrent() && !viewer.All && x.next != nil {
-		g = x.next // rights may have changed since the old one was written
-	}
+	g := x.answering(viewer)
 	release, ok := g.use()
 	if !ok {
 		return nil, nil, ErrClosed
 	}
 	return g, release, nil
+}
+
+// answering returns the generation that answers a viewer. The caller holds mu.
+func (x *Index) answering(viewer archive.Viewer) *generation {
+	if !x.serving.isCurrent() && !viewer.All && x.next != nil {
+		return x.next // rights may have changed since the old one was written
+	}
+	return x.serving
+}
+
+// Reached returns the position up to which the index that answers a viewer has all changes;
+// ok is false while that is being built, and lacks meetings.
+func (x *Index) Reached(viewer archive.Viewer) (at archive.Position, ok bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	g := x.answering(viewer)
+	return g.position(), g.isBuilt() && !x.closed
 }
 
 // close gives the snapshots of both indexes back.

@@ -259,7 +259,11 @@ func (n *notifier) nextMatches(ctx context.Context, saved *notes.SavedSearch) (m
 	if err != nil {
 		return nil, false, err
 	}
-	ids, reached, err := s.Roster.Arrivals(ctx, roster.View{Viewer: viewer, Groups: groups}, since, saved.Seen, s.Index.Progress().Position, n.bounds.page)
+	until, whole := s.Index.Reached(viewer)
+	if !whole {
+		return nil, false, nil // meetings that the index lacks would be passed over
+	}
+	ids, reached, err := s.Roster.Arrivals(ctx, roster.View{Viewer: viewer, Groups: groups}, since, saved.Seen, until, n.bounds.page)
 	if err != nil || len(ids) == 0 {
 		return nil, false, err
 	}

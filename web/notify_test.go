@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/internal/testrun"
+	"minutebook/search"
 	"minutebook/web/access"
 )
 
@@ -258,6 +260,31 @@ func TestNotificationsOfManyMeetings(t *testing.T) {
 	slices.Sort(h.ids)
 	if each := slices.Compact(h.ids); len(each) != 8 {
 		t.Errorf("%d of 8 meetings were notified", len(each))
+	}
+}
+
+// TestNotificationsWaitForTheIndex looks while the index is still to be built: the meeting
+// that has arrived is notified once it is found.
+func TestNotificationsWaitForTheIndex(t *testing.T) {
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	h := newHook(t)
+	saved, secret := s.saveWithHook("Walrus", h.URL)
+	h.secret, s.server.NotifyClient = secret, h.Client()
+	s.waitForLaterChange(saved.CreatedAt)
+	s.store(meeting(2, "New walrus", "2026-06-10T09:00:00Z", ""))
+	next, err := search.Open(t.Context(), search.Options{Archive: s.archive, Dir: t.TempDir(), Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { next.Close() })
+	s.server.Index = next
+	for _, want := range []int{0, 1} {
+		if err := s.server.newNotifier().look(t.Context()); err != nil || len(h.ids) != want {
+			t.Errorf("%d notifications, want %d: %v", len(h.ids), want, err)
+		}
+		if err := next.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
