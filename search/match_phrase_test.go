@@ -81,3 +81,25 @@ func TestAWordWithoutSpacesIsFoundInAllMeetings(t *testing.T) {
 		t.Errorf("without the word: %q (exact %v)", hitIDs(a), a.Exact)
 	}
 }
+
+// TestAFrequentWordIsFoundByWhoSaidIt asks for words that moments leave out, by the speaker.
+func TestAFrequentWordIsFoundByWhoSaidIt(t *testing.T) {
+	h := newFixture(t)
+	h.add(
+		meeting(1, "Plan", "en", day(1), []utterance{{0, "Anna Lee", "No, thanks. No."}, {90, "Bob Stone", "Which ones?"}, {180, "Anna Lee", "Nothing."}}, nil),
+		meeting(2, "Plan", "en", day(2), []utterance{{0, "Anna Lee", "Fine."}, {90, "Bob Stone", "No more of that."}}, nil))
+	h.catchUp()
+	for query, want := range map[string]string{"speaker:anna no": "1", "speaker:bob no": "2", "speaker:bob which": "1", "speaker:anna -no": "2", "speaker:anna no nothing": "1",
+		"speaker:anna no before:2026-05-02": "1", "speaker:anna when": "", "speaker:anna fine no": "2"} {
+		a := h.search(Request{Query: query})
+		if hitIDs(a) != want || !a.Exact {
+			t.Errorf("%q finds %q (exact %v), want %q", query, hitIDs(a), a.Exact, want)
+		}
+	}
+	if m := h.search(Request{Query: "speaker:anna no"}).Meetings; len(m) == 1 && (len(m[0].Moments) == 0 || markHits(m[0].Moments[0].Snippet) != "[No], thanks. [No].") {
+		t.Errorf("the moment is %+v", m[0].Moments)
+	}
+	if got, want := h.trendOf("speaker:anna no", TrendTeam, everyone), "2 Sales=2"; got != want {
+		t.Errorf("said %s, want %s", got, want)
+	}
+}

@@ -31,7 +31,9 @@ func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err
 		return nil, err
 	}
 	if len(t.scope.speakers) > 0 {
-		m.meetings, err = s.findSaid(m.variants, t.scope)
+		if m.meetings, err = s.findSaid(m.variants, t.scope); err == nil && s.isReadWhereSaid(t) {
+			err = s.readWhereSaid(m, budget)
+		}
 		return m, err
 	}
 	terms := map[string][]string{}
@@ -65,6 +67,23 @@ func (s *snapshot) findSaid(variants []variant, in scope) (meetingSet, error) {
 		}
 		return docs, err
 	})
+}
+
+// isReadWhereSaid reports whether a word that somebody said is one of those that moments leave
+// out, so that it must be read like a phrase.
+func (s *snapshot) isReadWhereSaid(t *queryTerm) bool {
+	return len(t.scope.speakers) > 0 && len(t.phrase) == 0 && !t.stop && s.isStopWord(t.word.term)
+}
+
+// readWhereSaid has the meetings read that have a word in moments of its speakers that may
+// leave it out.
+func (s *snapshot) readWhereSaid(m *termMatch, budget *readBudget) error {
+	c := &phraseCheck{s: s, budget: budget, passage: passage{[]string{m.word.term}, m.scope.speakers}, negated: m.negated, found: m.meetings}
+	if err := c.waitSaid(s.withTerms(segment.FieldText, m.word.term)); err != nil || len(c.waiting) == 0 {
+		return err
+	}
+	m.check, m.meetings = c, c.bound()
+	return nil
 }
 
 // findPhrase finds the meetings that have a phrase, and those with all its pairs, which are

@@ -181,6 +181,22 @@ func (s *snapshot) readNewest(found meetingSet, p passage, once bool, budget *re
 	return nil
 }
 
+// countRead adds how often meetings have a passage: the newest are read, and those for which
+// the budget does not last count once. It returns false when there are such.
+func (s *snapshot) countRead(counts [][]int, p passage, found meetingSet, budget *readBudget) (bool, error) {
+	for i, docs := range found {
+		eachDocument(docs, func(doc uint32) { counts[i][doc]++ })
+	}
+	read := 0
+	err := s.readNewest(found, p, false, budget, func(id int64, times int) {
+		if i, doc, ok := s.place(id); ok {
+			counts[i][doc] += times - 1
+		}
+		read++
+	})
+	return read == found.size(), err
+}
+
 // momentsToRead returns the moments, by segment, in or at which a passage must be: those of
 // its speakers that have its rarest word. It returns nil where all moments are to be read.
 func (s *snapshot) momentsToRead(p passage) ([]*roaring.Bitmap, error) {

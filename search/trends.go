@@ -155,6 +155,8 @@ func (s *snapshot) countOccurrences(counts [][]int, t *termMatch, set meetingSet
 		fields = slices.DeleteFunc(slices.Clone(t.scope.fields), func(f string) bool { return f == segment.FieldCRM })
 	}
 	switch {
+	case s.isReadWhereSaid(t.queryTerm):
+		return s.countRead(counts, passage{[]string{t.word.term}, t.scope.speakers}, found, budget)
 	case len(t.phrase) > 0 && len(t.scope.speakers) == 0 && slices.Contains(fields, segment.FieldText):
 		return s.countPhrase(counts, t, found, budget)
 	case len(t.phrase) > 0:
@@ -180,26 +182,14 @@ func (s *snapshot) countOccurrences(counts [][]int, t *termMatch, set meetingSet
 	})
 }
 
-// countPhrase adds how often meetings have a phrase in their transcripts: the newest are
-// read, and those for which the budget does not last count once. It returns false when
-// there are such.
+// countPhrase adds how often meetings have a phrase in their transcripts. It returns false when
+// a meeting may have more.
 func (s *snapshot) countPhrase(counts [][]int, t *termMatch, found meetingSet, budget *readBudget) (bool, error) {
 	said, err := s.withPairs(segment.FieldText, t.phrase)
 	if err != nil {
 		return false, err
 	}
-	found.and(said)
-	for i, docs := range found {
-		eachDocument(docs, func(doc uint32) { counts[i][doc]++ })
-	}
-	read := 0
-	err = s.readNewest(found, passage{words: t.phrase}, false, budget, func(id int64, times int) {
-		if i, doc, ok := s.place(id); ok {
-			counts[i][doc] += times - 1
-		}
-		read++
-	})
-	return read == found.size(), err
+	return s.countRead(counts, passage{words: t.phrase}, found.and(said), budget)
 }
 
 // countedVariants lists the terms of a word whose occurrences add up to its own: where a
