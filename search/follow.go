@@ -107,8 +107,10 @@ func (x *Index) position() archive.Position {
 // builds the index first where it is not whole. When it is interrupted the
 // next call goes on where this one ended.
 func (x *Index) CatchUp(ctx context.Context) error {
-	x.work.Lock()
-	defer x.work.Unlock()
+	if err := x.lockWork(ctx, "follow the archive into the search index"); err != nil {
+		return err
+	}
+	defer x.unlockWork()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer x.countMeetings(ctx)
 	for {
@@ -143,6 +145,31 @@ func (x *Index) CatchUp(ctx context.Context) error {
 		}
 	}
 }
+
+// waitNoted is how long lockWork waits before it says so in the log.
+const waitNoted = 2 * time.Second
+
+// lockWork waits until no other goroutine writes, which may build the whole index, or until
+// ctx ends. The caller calls unlockWork when it is done with what it does.
+func (x *Index) lockWork(ctx context.Context, purpose string) error {
+	select {
+	case x.work <- struct{}{}:
+		return nil
+	default:
+	}
+	noted := time.AfterFunc(waitNoted, func() {
+		x.log.Info().Str("doing", purpose).Msg("wait until the search index is built or written")
+	})
+	defer noted.Stop()
+	select {
+	case x.work <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s: wait until it is built or written (`minutebook status`): %w", purpose, ctx.Err())
+	}
+}
+
+func (x *Index) unlockWork() { <-x.work }
 
 func (x *Index) currentGenerations() (serving, next *generation, err error) {
 	x.mu.RLock()

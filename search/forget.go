@@ -35,7 +35,7 @@ const expungeRounds = 3
 // with ErrClosed on a closed index, whose files it cannot speak for.
 func (x *Index) forget(ctx context.Context, _ int64) error {
 	if err := x.CatchUp(ctx); err != nil {
-		return err
+		return fmt.Errorf("forget a meeting in the search index: %w", err)
 	}
 	clean, err := x.expunge(ctx)
 	if err != nil || clean {
@@ -48,8 +48,10 @@ func (x *Index) forget(ctx context.Context, _ int64) error {
 // expunge writes the segments with deleted documents again. It returns false
 // when some still have any, or their old files stay.
 func (x *Index) expunge(ctx context.Context) (clean bool, err error) {
-	x.work.Lock()
-	defer x.work.Unlock()
+	if err := x.lockWork(ctx, "forget a meeting in the search index"); err != nil {
+		return false, err
+	}
+	defer x.unlockWork()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	g, _, err := x.currentGenerations()
 	if err != nil {

@@ -2,6 +2,8 @@ package search
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -172,5 +174,61 @@ func TestForgetTheOnlyMeeting(t *testing.T) {
 	}
 	if files := filesWith(t, h, "onlyzxqword"); files != nil {
 		t.Errorf("still in %v", files)
+	}
+}
+
+// TestForgetEndsWithItsContext forgets while the index is being written, as long builds do.
+func TestForgetEndsWithItsContext(t *testing.T) {
+	h := newFixture(t)
+	h.add(meeting(1, "One", "en", day(1), []utterance{{0, "Anna Lee", "words"}}, nil))
+	h.catchUp()
+	if err := h.index.lockWork(t.Context(), "build"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.archive.Forget(ctx, 1, "asked to")
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("it ends with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it does not end with its context")
+	}
+	h.index.unlockWork()
+	if err := h.archive.FinishForgetting(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseDuringASearch closes the index while a search is on its way to ask for the progress.
+func TestCloseDuringASearch(t *testing.T) {
+	h := newFixture(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	closed, asked := make(chan error, 1), make(chan struct{})
+	err := h.index.ask(t.Context(), everyone, func(*snapshot) error {
+		go func() { closed <- h.index.Close() }()
+		go func() {
+			defer close(asked)
+			for err := error(nil); err == nil; _, _, err = h.index.currentGenerations() {
+				time.Sleep(time.Millisecond)
+			}
+			h.index.Progress()
+		}()
+		select {
+		case <-asked:
+			return nil
+		case <-time.After(20 * time.Second):
+			return errors.New("the search waits for the close, which waits for the search")
+		}
+	})
+	if err := errors.Join(err, <-closed); err != nil {
+		t.Error(err)
 	}
 }

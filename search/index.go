@@ -40,7 +40,7 @@ type Index struct {
 	tuning  tuning
 	workers int // goroutines that one search may use
 
-	work sync.Mutex // held by the one goroutine that writes
+	work chan struct{} // has room for the one goroutine that writes
 
 	mu            sync.RWMutex // guards all below
 	serving       *generation  // answers; never nil while open
@@ -61,7 +61,7 @@ var ErrClosed = errors.New("the search index is closed")
 // by CatchUp and Follow. It fails when the index is open in another process,
 // or the disk does not let it write.
 func Open(ctx context.Context, o Options) (*Index, error) {
-	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: text.NewLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0), wake: func() {}}
+	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: text.NewLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0), work: make(chan struct{}, 1), wake: func() {}}
 	if x.dir == "" {
 		x.dir = filepath.Join(o.Archive.Dir(), "index")
 	}
@@ -191,14 +191,17 @@ func (x *Index) Rebuild() { x.requestRebuild(errors.New("it was asked for")) }
 // Close waits for searches and for the batch that is being written, and closes
 // the indexes.
 func (x *Index) Close() error {
-	x.work.Lock()
-	defer x.work.Unlock()
+	if err := x.lockWork(context.Background(), "close the search index"); err != nil {
+		return err
+	}
+	defer x.unlockWork()
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed {
+	wasClosed := x.closed
+	x.closed = true
+	x.mu.Unlock() // a search may ask for the progress before it ends
+	if wasClosed {
 		return nil
 	}
-	x.closed = true
 	return x.closeGenerations()
 }
 
