@@ -59,11 +59,17 @@ func LastSpan(value string, now time.Time) (time.Time, error) {
 	case 'w', 'W':
 		return now.AddDate(0, 0, -7*n), nil
 	case 'm', 'M':
-		return now.AddDate(0, -n, 0), nil
+		return monthsBefore(now, n), nil
 	case 'y', 'Y':
-		return now.AddDate(-n, 0, 0), nil
+		return monthsBefore(now, 12*n), nil
 	}
 	return time.Time{}, wrong
+}
+
+// monthsBefore returns the same day of a month before, or its last where it has no such day.
+func monthsBefore(now time.Time, n int) time.Time {
+	last := now.AddDate(0, -n, -now.Day()+1).AddDate(0, 1, -1)
+	return last.AddDate(0, 0, min(now.Day(), last.Day())-last.Day())
 }
 
 // ParseDuration reads 45 (minutes), 30m, 1h or 1h30m.

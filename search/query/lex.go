@@ -39,6 +39,9 @@ func tokenize(query string) []token {
 	var out []token
 	for {
 		t := l.next()
+		if n := len(out); n > 0 && out[n-1].kind == kindMinus && t.kind != kindEnd && !l.standsBeside(out[n-1], t) {
+			out = out[:n-1]
+		}
 		out = append(out, t)
 		if t.kind == kindEnd {
 			return out
@@ -78,6 +81,13 @@ func (l *lexer) next() token {
 }
 
 func (l *lexer) peek() (rune, int) { return utf8.DecodeRuneInString(l.in[l.pos:]) }
+
+// standsBeside reports whether a token follows a minus sign at once, or with nothing between
+// but stray quotes. A minus before another stray sign means nothing.
+func (l *lexer) standsBeside(minus, t token) bool {
+	_, size := utf8.DecodeRuneInString(l.in[minus.pos:])
+	return strings.TrimLeftFunc(l.in[minus.pos+size:t.pos], isQuote) == ""
+}
 
 // minusBinds reports whether something stands right after a minus sign; alone it means
 // nothing.

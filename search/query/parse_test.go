@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -141,4 +142,33 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: %v", in, err)
 		}
 	})
+}
+
+// TestASignAfterAMinusNegatesNothing has stray signs between a minus and the next word.
+func TestASignAfterAMinusNegatesNothing(t *testing.T) {
+	for query, want := range map[string]string{"budget -* draft": "budget draft", "budget -& draft": "budget draft", "budget -AND draft": "budget draft",
+		"budget -~ \"a b\"": `budget "a b"`, "budget -\" draft": "budget draft", "budget -\"draft": "budget -draft", "budget −draft": "budget -draft",
+		"budget -\x01draft": "budget draft", "budget -": "budget", "budget -(a b)": "budget -(a b)", "--draft": "-draft"} {
+		q, err := Parse(query)
+		if err != nil {
+			t.Errorf("%q: %v", query, err)
+		} else if got := q.String(); got != want {
+			t.Errorf("%q is read as %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestSpansEndInTheirMonth(t *testing.T) {
+	for _, c := range []struct{ now, span, want string }{
+		{"2026-03-31", "1m", "2026-02-28"}, {"2026-03-30", "1m", "2026-02-28"}, {"2024-02-29", "1y", "2023-02-28"}, {"2026-05-31", "3m", "2026-02-28"},
+		{"2026-05-15", "1m", "2026-04-15"}, {"2026-01-31", "2m", "2025-11-30"}, {"2026-12-31", "12m", "2025-12-31"}, {"2026-01-01", "1m", "2025-12-01"},
+	} {
+		now, err := time.Parse(time.DateOnly, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := LastSpan(c.span, now.Add(time.Hour)); err != nil || got.Format(time.DateOnly) != c.want || got.Hour() != 1 {
+			t.Errorf("%s before %s is %v (%v), want %s", c.span, c.now, got, err, c.want)
+		}
+	}
 }
