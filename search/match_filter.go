@@ -71,6 +71,9 @@ func filterKeys(f *query.Filter) []string {
 	case "type":
 		return []string{keyType + text.Fold(f.Value)}
 	case "language":
+		if strings.ContainsAny(lower, "-_") { // the region too
+			return []string{keyLanguage + strings.ReplaceAll(lower, "_", "-"), keyLanguage + strings.ReplaceAll(lower, "-", "_")}
+		}
 		return []string{keyLanguage + lower, keyLanguage + text.BaseCode(lower)}
 	case "is":
 		return []string{keyIs + lower}
@@ -235,7 +238,7 @@ func (e evaluation) filterTime(f *query.Filter) (meetingSet, error) {
 }
 
 // startingBetween finds the meetings that begin at or after from and before to; a
-// zero bound is none.
+// zero bound is none. Of a meeting without a date nothing is known.
 func (s *snapshot) startingBetween(from, to time.Time) meetingSet {
 	low, high := int64(-1<<62), int64(1<<62)
 	if !from.IsZero() {
@@ -244,7 +247,9 @@ func (s *snapshot) startingBetween(from, to time.Time) meetingSet {
 	if !to.IsZero() {
 		high = to.UnixMilli()
 	}
-	return s.filterVisible(func(c *columns, doc uint32) bool { return c.start[doc] >= low && c.start[doc] < high })
+	return s.filterVisible(func(c *columns, doc uint32) bool {
+		return c.start[doc] >= low && c.start[doc] < high && c.start[doc] != 0
+	})
 }
 
 // keysWithPrefix lists the keys that begin so.

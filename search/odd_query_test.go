@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -60,5 +61,19 @@ func TestNoQueryIsDamage(t *testing.T) {
 	})
 	if asked == 0 || h.index.Progress().Damaged {
 		t.Errorf("%d queries could be read; then the index is %+v", asked, h.index.Progress())
+	}
+}
+
+// TestFiltersFindNoMore asks for a language of a region, and by dates for meetings without one.
+func TestFiltersFindNoMore(t *testing.T) {
+	h := newFixture(t)
+	undated := map[string]any{"recording_start_time": nil, "recording_end_time": nil, "created_at": nil}
+	h.add(meeting(1, "Um", "pt-BR", day(1), nil, nil), meeting(2, "Dois", "pt-PT", day(2), nil, nil), meeting(3, "One", "en", day(3), nil, nil), meeting(4, "Two", "en_GB", time.Unix(0, 0), nil, undated))
+	h.catchUp()
+	for query, want := range map[string]string{"language:pt-BR": "1", "language:pt": "2 1", "-language:en-GB": "3 2 1", "language:en": "3 4", "language:en_gb": "4",
+		"before:2026-05-02": "1", "on:1970": "", "-before:2026": "3 2 1 4"} {
+		if got := hitIDs(h.search(Request{Query: query})); got != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
 	}
 }
