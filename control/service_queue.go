@@ -34,20 +34,18 @@ func finishMeeting(ctx context.Context, s *service.Service, _ ServiceRequest) (*
 }
 
 func changeLimits(ctx context.Context, s *service.Service, q ServiceRequest) (*service.Limits, error) {
-	l := s.Limits()
 	if q.Limits == nil {
+		l := s.Limits()
 		return &l, nil
 	}
-	set(&l.Elevated, q.Limits.Elevated)
-	set(&l.Global, q.Limits.Global)
-	set(&l.Heavy, q.Limits.Heavy)
-	set(&l.DownloadLimit, q.Limits.DownloadLimit)
-	set(&l.Window, q.Limits.Window)
-	if err := s.SetLimits(ctx, l); err != nil {
-		return nil, err
-	}
-	l = s.Limits()
-	return &l, nil
+	l, err := s.ChangeLimits(ctx, func(l *service.Limits) {
+		set(&l.Elevated, q.Limits.Elevated)
+		set(&l.Global, q.Limits.Global)
+		set(&l.Heavy, q.Limits.Heavy)
+		set(&l.DownloadLimit, q.Limits.DownloadLimit)
+		set(&l.Window, q.Limits.Window)
+	})
+	return &l, err
 }
 
 // set assigns a value that is there.

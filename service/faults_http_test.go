@@ -103,6 +103,9 @@ func TestFaultsOfLists(t *testing.T) {
 	_, cursor = s.pageOf("", "", s.admin, 200)
 	s.pageOf("", cursor, s.admin, 400)
 	s = faultySandbox(t, "late=1")
+	for range 3 { // which ask for nothing that can be late
+		s.get("/meetings", s.admin, 200)
+	}
 	for i := range 4 {
 		_, body, err := s.fetch("/meetings?include_transcript=true&include_summary=true")
 		if late := strings.Count(string(body), `"transcript":null`) == 10; err != nil || late != (i < 3) {

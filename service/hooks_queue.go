@@ -102,7 +102,7 @@ const (
 )
 
 // readDue returns the rows to send now, oldest first, at most perEndpoint of each
-// endpoint and perOwner of each person, without their bodies, and when the next row
+// endpoint and perOwner of each person, whose endpoints take turns, without their bodies, and when the next row
 // after now is due (zero when there is none).
 func (st store) readDue(ctx context.Context, now time.Time, limit int) (due []outgoing, next time.Time, err error) {
 	first, err := st.readNextDue(ctx, math.MinInt64)
@@ -110,10 +110,10 @@ func (st store) readDue(ctx context.Context, now time.Time, limit int) (due []ou
 		return nil, first, err // the usual case, and cheap
 	}
 	rows, err := st.db.R.QueryContext(ctx, `SELECT d.id, d.owner, kind, coalesce(d.webhook_id, ''), recording_id, message_id, url, attempts FROM (
-			SELECT id, row_number() OVER (PARTITION BY owner ORDER BY next_at, id) AS of_owner,
-				row_number() OVER (PARTITION BY owner, webhook_id ORDER BY next_at, id) AS of_endpoint
-			FROM deliveries WHERE state = 'pending' AND next_at <= ?) JOIN deliveries d USING (id)
-		WHERE of_owner <= ? AND of_endpoint <= ? ORDER BY d.next_at, d.id LIMIT ?`, now.UnixMilli(), perOwner, perEndpoint, limit)
+			SELECT id, place, row_number() OVER (PARTITION BY owner ORDER BY place, next_at, id) AS turn FROM (
+				SELECT id, owner, next_at, row_number() OVER (PARTITION BY owner, webhook_id ORDER BY next_at, id) AS place
+				FROM deliveries WHERE state = 'pending' AND next_at <= ?)) JOIN deliveries d USING (id)
+		WHERE place <= ? AND turn <= ? ORDER BY d.next_at, d.id LIMIT ?`, now.UnixMilli(), perEndpoint, perOwner, limit)
 	if err != nil {
 		return nil, next, fmt.Errorf("read queue: %w", err)
 	}

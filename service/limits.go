@@ -40,17 +40,40 @@ func (s *Service) SetLimits(ctx context.Context, l Limits) error {
 	return nil
 }
 
+// ChangeLimits changes limits from the next call on, and for later runs, which have none of
+// this run's options. It returns those in force.
+func (s *Service) ChangeLimits(ctx context.Context, change func(*Limits)) (Limits, error) {
+	present := s.Limits()
+	later, err := s.storedLimits(ctx)
+	if err != nil {
+		return present, err
+	}
+	change(&present)
+	change(&later)
+	if err := s.SetLimits(ctx, later); err != nil {
+		return s.Limits(), err
+	}
+	s.limits.Apply(present)
+	return s.Limits(), nil
+}
+
+// storedLimits returns the limits of later runs.
+func (s *Service) storedLimits(ctx context.Context) (l Limits, err error) {
+	value, err := s.store.setting(ctx, "limits")
+	if err != nil || value == nil {
+		return l, err
+	}
+	if err := json.Unmarshal(value, &l); err != nil {
+		return l, fmt.Errorf("read limits: %w", err)
+	}
+	return l, nil
+}
+
 // startLimits applies the stored limits, and then the options for this run.
 func (s *Service) startLimits(ctx context.Context) error {
-	var l Limits
-	value, err := s.store.setting(ctx, "limits")
+	l, err := s.storedLimits(ctx)
 	if err != nil {
 		return err
-	}
-	if value != nil {
-		if err := json.Unmarshal(value, &l); err != nil {
-			return fmt.Errorf("read limits: %w", err)
-		}
 	}
 	l.Elevated = l.Elevated || s.opts.Elevated
 	l.DownloadLimit = cmp.Or(s.opts.DownloadLimit, l.DownloadLimit)

@@ -116,3 +116,21 @@ func TestTheWindowChangesWhileRunning(t *testing.T) {
 		t.Error("there is a window called rolling")
 	}
 }
+
+// TestAChangeKeepsNoOptionOfARun changes one limit while a run has options of its own.
+func TestAChangeKeepsNoOptionOfARun(t *testing.T) {
+	dir := ArchiveDir(t)
+	a := openTestArchive(t, dir)
+	s := newSandbox(t, Options{Archive: a, Sandbox: true, Elevated: true, DownloadLimit: 5, Window: WindowSliding}, meeting(1))
+	now, err := s.ChangeLimits(t.Context(), func(l *Limits) { l.Global = 100 })
+	if want := (Limits{Global: 100, Heavy: 30, Elevated: true, DownloadLimit: 5, Window: WindowSliding}); err != nil || now != want {
+		t.Errorf("in force: %+v, %v, want %+v", now, err, want)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true})
+	if got, want := again.Limits(), (Limits{Global: 100, Heavy: 30, DownloadLimit: 30, Window: WindowFixed}); got != want {
+		t.Errorf("in the next run: %+v, want %+v", got, want)
+	}
+}

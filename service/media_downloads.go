@@ -181,7 +181,17 @@ func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) 
 	if _, allowed := s.mirror.MayDownload(id, c.email); !allowed {
 		return notFound("download")
 	}
-	writeJSON(w, http.StatusOK, s.downloadAnswer(d, d.status(s.now())))
+	status := d.status(s.now())
+	if status == api.DownloadCompleted && d.sha256 != "" {
+		row, err := s.archive.Row(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if d.kind == archive.MediaVideo && !row.HasVideo || d.kind == archive.MediaAudio && !row.HasAudio {
+			status = api.DownloadExpired // a rule has deleted the recording since
+		}
+	}
+	writeJSON(w, http.StatusOK, s.downloadAnswer(d, status))
 	return nil
 }
 

@@ -95,6 +95,7 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 	body = append(body, `{"limit":10,"next_cursor":`...)
 	body = append(body, next...)
 	body = append(body, `,"items":[`...)
+	hasContent := slices.Contains(include, api.PartTranscript) || slices.Contains(include, api.PartSummary)
 	empty := len(body)
 	for _, id := range ids {
 		parts := byMeeting[id]
@@ -107,7 +108,7 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 				return body, err
 			}
 		}
-		if s.faults.LateInList(id) {
+		if hasContent && s.faults.LateInList(id) {
 			delete(parts, api.PartTranscript)
 			delete(parts, api.PartSummary)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Whoever queues much, or at endpoints that do not answer, is served in turn
@@ -116,5 +117,35 @@ func TestAPersonHasSoManyWebhooks(t *testing.T) {
 	}
 	if a := s.call(http.MethodPost, "/webhooks", s.admin, body); a.status != http.StatusCreated {
 		t.Errorf("another's: %d %s", a.status, a.body)
+	}
+}
+
+// TestADeadEndpointHoldsUpNoOther queues events of two webhooks of one person, of which one
+// has a long queue that is older.
+func TestADeadEndpointHoldsUpNoOther(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	for i, url := range []string{"https://dead.example/", "https://alive.example/"} {
+		hook := webhook{email: "bob@acme.example", url: url}
+		if err := s.store.putWebhook(t.Context(), &hook); err != nil {
+			t.Fatal(err)
+		}
+		err := s.store.db.WriteTx(t.Context(), func(tx *sql.Tx) error {
+			for id := range int64(4 * perOwner) {
+				if err := s.store.insertEvent(t.Context(), tx, hook, id+1, "pending", []byte("{}"), s.clock.Now().Add(time.Duration(i-1)*time.Hour)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	due := map[string]int{}
+	for _, o := range s.dueNow() {
+		due[o.url]++
+	}
+	if due["https://dead.example/"] != perEndpoint || due["https://alive.example/"] != perEndpoint {
+		t.Errorf("due: %v, want %d of each", due, perEndpoint)
 	}
 }

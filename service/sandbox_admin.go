@@ -25,20 +25,25 @@ func (s *Service) AdminEmail() string {
 
 // EnsureAdminKey makes, at the first start of a sandbox, its administrator (a
 // user of their own, unless the directory names an account admin) and the
-// administrator's API key. Later it returns created false.
+// administrator's API key. Later it returns created false, unless another directory has
+// no such user any more.
 func (s *Service) EnsureAdminKey(ctx context.Context) (key string, created bool, err error) {
 	if !s.opts.Sandbox {
 		return "", false, errors.New("make the administrator's key: only a sandbox has one; see `minutebook service keys create`")
 	}
-	if s.AdminEmail() != "" {
-		return "", false, nil
-	}
 	if err := s.mirror.Refresh(ctx); err != nil {
 		return "", false, err
+	}
+	known := s.AdminEmail()
+	if p := s.mirror.Directory().Person(known); p != nil && p.IsActive() {
+		return "", false, nil
 	}
 	email, err := s.ensureAdmin(ctx)
 	if err != nil {
 		return "", false, err
+	}
+	if email == known {
+		return "", false, nil // whose key works again
 	}
 	if key, err = s.CreateKey(ctx, email); err != nil {
 		return "", false, err

@@ -93,7 +93,7 @@ func (l *loading) take(ctx context.Context, raw []byte) error {
 	known := l.s.opts.Hold == 0
 	if !known {
 		_, err := l.s.archive.Row(ctx, o.RecordingID)
-		if known = err == nil; !known && !errors.Is(err, archive.ErrNotFound) {
+		if known = err == nil || errors.Is(err, archive.ErrForgotten); !known && !errors.Is(err, archive.ErrNotFound) {
 			return err
 		}
 	}

@@ -1,10 +1,16 @@
 package service
 
 import (
+	"cmp"
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/api"
 )
@@ -68,5 +74,49 @@ func TestAHeldMeetingIsSharedWhenItEnters(t *testing.T) {
 	}
 	if got := s.walk("", s.key("you@other.example")); !slices.Equal(got, []int64{1}) {
 		t.Errorf("listed: %v", got)
+	}
+}
+
+// TestAForgottenMeetingIsNotLoadedAgain loads a file again from which a meeting was forgotten,
+// and a directory that has no administrator.
+func TestAForgottenMeetingIsNotLoadedAgain(t *testing.T) {
+	s := newSandbox(t, Options{Hold: 1}, meeting(1), meeting(2))
+	if _, err := s.archive.Forget(t.Context(), 1, "asked to"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context(), strings.NewReader(meeting(1)), "again"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheAdministratorSurvivesADirectory starts a sandbox twice with the same directory, in
+// which nobody is an admin.
+func TestTheAdministratorSurvivesADirectory(t *testing.T) {
+	dir := ArchiveDir(t)
+	const directory = `{"users": [{"email": "ann@acme.example", "name": "Ann"}]}`
+	admin := ""
+	for range 2 {
+		a := openTestArchive(t, dir)
+		s, err := New(t.Context(), Options{Archive: a, Sandbox: true, Now: time.Now, Logger: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.LoadDirectory(t.Context(), strings.NewReader(directory), "directory"); err != nil {
+			t.Fatal(err)
+		}
+		key, created, err := s.EnsureAdminKey(t.Context())
+		if err != nil || created != (admin == "") {
+			t.Errorf("created %v, %v", created, err)
+		}
+		admin = cmp.Or(admin, key)
+		r := httptest.NewRequest(http.MethodGet, BasePath+"/meetings", nil)
+		r.Header.Set("X-Api-Key", admin)
+		w := httptest.NewRecorder()
+		if s.Handler().ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Errorf("the printed key is answered %d: %s", w.Code, w.Body)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"minutebook/archive"
 )
 
-// delivered is a meeting of bob's that is shared with nobody by a team.
+// delivered is a meeting of bob's that is shared with his team alone.
 func delivered(id int) string {
-	return newer(id, append(recordedBy("bob", "Support"), "shared_with", `"no_teams"`)...)
+	return newer(id, append(recordedBy("bob", "Support"), "shared_with", `"single_team"`)...)
 }
 
 // hookOf registers a webhook for all that a person is shown.

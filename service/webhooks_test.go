@@ -84,7 +84,7 @@ func TestOnlyItsOwnerDeletesAWebhook(t *testing.T) {
 func TestTriggerScopesAndVisibilityAtFinalisation(t *testing.T) {
 	s := newAcme(t, Options{})
 	scopes := map[string]map[int64]string{
-		"ann@acme.example":  {1: "my_recordings", 2: "shared_team_recordings", 3: "my_recordings my_shared_with_team_recordings", 5: "shared_team_recordings", 6: "shared_external_recordings"},
+		"ann@acme.example":  {1: "my_recordings", 3: "my_recordings my_shared_with_team_recordings", 5: "shared_team_recordings", 6: "shared_external_recordings"},
 		"bob@acme.example":  {2: "my_recordings", 4: "shared_team_recordings", 5: "my_recordings my_shared_with_team_recordings"},
 		"boss@acme.example": {3: "shared_team_recordings", 4: "shared_team_recordings", 5: "shared_team_recordings"},
 		"gone@acme.example": {},

@@ -28,12 +28,8 @@ func (app *application) Service(ctx context.Context) (*service.Service, error) {
 	if err := app.setAccounts(ctx, app.config()); err != nil {
 		return nil, err
 	}
-	public := app.config().Service.PublicURL
-	if u, err := url.Parse(app.config().Web.PublicURL); public == "" && err == nil && u.Path != "" {
-		public = app.config().Web.PublicURL // a request does not tell the base path
-	}
 	s, err := service.New(ctx, service.Options{
-		Archive: app.archive, PublicURL: public, AllowPrivate: app.config().Service.AllowPrivate, Imported: app.config().Service.Imported,
+		Archive: app.archive, PublicURL: urlOfService(app.config()), AllowPrivate: app.config().Service.AllowPrivate, Imported: app.config().Service.Imported,
 		Offline: !app.opts.Daemon || !app.config().Service.Enabled, Now: time.Now, Logger: app.log,
 	})
 	if err != nil {
@@ -41,6 +37,15 @@ func (app *application) Service(ctx context.Context) (*service.Service, error) {
 	}
 	app.own = s
 	return s, nil
+}
+
+// urlOfService returns the address of the service's interface, "" where each request has it.
+func urlOfService(cfg *config.Config) string {
+	u, err := url.Parse(cfg.Web.PublicURL)
+	if isHidden := err == nil && (u.Path != "" || u.Scheme == "https"); cfg.Service.PublicURL == "" && isHidden {
+		return cfg.Web.PublicURL // a request tells neither the base path nor the TLS of a proxy
+	}
+	return cfg.Service.PublicURL
 }
 
 // finishForgetting completes an erasure that a crash interrupted. It opens the

@@ -99,7 +99,7 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return control.Serve(ctx, socket, &operations) })
 	g.Go(func() error {
-		url := "http://" + l.Addr().String()
+		url := urlFor(l.Addr())
 		s, err := m.newSandbox(ctx, a, o, url, log)
 		if err != nil {
 			return err
@@ -119,7 +119,10 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 }
 
 func (m *Main) newSandbox(ctx context.Context, a *archive.Archive, o sandboxOptions, url string, log zerolog.Logger) (*service.Service, error) {
-	o.Archive, o.Sandbox, o.PublicURL = a, true, url
+	o.Archive, o.Sandbox = a, true
+	if isLoopback(o.listen) {
+		o.PublicURL = url // other callers have an address of their own for this machine
+	}
 	o.AllowPrivate = o.AllowPrivate || isLoopback(o.listen)
 	o.Now, o.Logger = time.Now, log
 	s, err := service.New(ctx, o.Options)

@@ -70,6 +70,7 @@ func (m *Main) limitsCmd() *cobra.Command {
 		Use: "limits", Short: "Show or change the limits", Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var change control.LimitsChange
+			var request control.ServiceRequest
 			if cmd.Flags().Changed("global") {
 				change.Global = &global
 			}
@@ -85,7 +86,10 @@ func (m *Main) limitsCmd() *cobra.Command {
 			if cmd.Flags().Changed("window") {
 				change.Window = &window
 			}
-			return performService(m, cmd, "service.limits", control.ServiceRequest{Limits: &change}, func(l service.Limits) {
+			if change != (control.LimitsChange{}) {
+				request.Limits = &change
+			}
+			return performService(m, cmd, "service.limits", request, func(l service.Limits) {
 				fmt.Fprintf(m.Stdout, "calls in 60 s %d\nheavy calls in 60 s %d\nelevated %v\ndownload requests in 60 s %d\nwindow %s\n",
 					l.Global, l.Heavy, l.Elevated, l.DownloadLimit, l.Window)
 			})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"minutebook/api"
+	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -52,6 +54,45 @@ func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
 	administer(t, dir, 2)
 	if l := runJSON[service.Limits](t, "service", "limits", "--global", "100", "--heavy", "80", "--data", dir); l.Global != 100 || l.Heavy != 80 || !l.Elevated || l.DownloadLimit != 30 || l.Window != service.WindowSliding {
 		t.Errorf("limits are %+v", l)
+	}
+}
+
+// TestASandboxForOthersHasNoAddressOfItsOwn asks a sandbox that listens everywhere for a
+// recording: the link has the address under which it was asked.
+func TestASandboxForOthersHasNoAddressOfItsOwn(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, "service", "--data", dir, "--load", annsMeetings(t, 1), "--listen", "0.0.0.0:0", "--generation", "1ms")
+	port, ok := strings.CutPrefix(p.url, "http://localhost:")
+	if !ok {
+		t.Fatalf("its first line is %q", p.url)
+	}
+	key := runJSON[control.NewKey](t, "service", "keys", "create", "--data", dir, "--user", "ann@acme.example").APIKey
+	asked := "http://127.0.0.1:" + port
+	ask := func(method, path string) (d api.Download) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, asked+service.BasePath+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Api-Key", key)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(&d); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	d := ask(http.MethodPost, "/recordings/1/download")
+	for d.Status == api.DownloadProcessing {
+		d = ask(http.MethodGet, "/recordings/1/downloads/"+d.DownloadID)
+	}
+	if link := d.Video.Or(api.DownloadFile{}).URL; !strings.HasPrefix(link, asked+service.BasePath+"/media/") {
+		t.Errorf("%s: the link is %q", d.Status, link)
 	}
 }
 
@@ -126,4 +167,21 @@ func administer(t *testing.T, dir string, round int) {
 		t.Fatalf("webhooks %+v, waiting %+v", hooks, queue)
 	}
 	runJSON[control.Done](t, inData("deliveries", "retry", strconv.FormatInt(queue[0].ID, 10))...)
+}
+
+// Behind a proxy with TLS a request says http, and a link that says so is sent in clear.
+func TestLinksOfTheServiceHaveThePublicAddress(t *testing.T) {
+	for _, c := range []struct{ page, service, want string }{
+		{"", "", ""},
+		{"http://localhost:8377", "", ""},
+		{"https://minutes.example", "", "https://minutes.example"},
+		{"http://localhost:8377/minutes", "", "http://localhost:8377/minutes"},
+		{"https://minutes.example", "https://api.example", "https://api.example"},
+	} {
+		cfg := config.Default()
+		cfg.Web.PublicURL, cfg.Service.PublicURL = c.page, c.service
+		if got := urlOfService(&cfg); got != c.want {
+			t.Errorf("page %q, service %q: %q, want %q", c.page, c.service, got, c.want)
+		}
+	}
 }

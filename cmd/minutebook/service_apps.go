@@ -80,8 +80,8 @@ func (m *Main) deliveriesListCmd() *cobra.Command {
 			fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", d.ID, d.Kind, d.RecordingID, d.State, phrase.Count(d.Attempts, "attempt", "attempts"), next, d.LastError)
 		}
 	})
-	cmd.Flags().StringVar(&q.State, "state", "", "only pending, done, failed, skipped, deleted or disabled ones")
-	limitFlag(cmd.Flags(), "state", "pending", "done", "failed", "skipped", "deleted", "disabled")
+	cmd.Flags().StringVar(&q.State, "state", "", "only those in one `state`")
+	limitFlag(cmd.Flags(), "state", "pending", "done", "failed", "skipped", "withheld", "deleted", "disabled", "restored")
 	cmd.Flags().IntVar(&q.Limit, "limit", 50, "at most this many")
 	return cmd
 }

@@ -39,8 +39,8 @@ func (m *Mirror) MayDownload(id int64, email string) (visible, allowed bool) {
 }
 
 // Scopes returns the trigger scopes that a meeting falls under for a person (6.1),
-// none where the person does not see it. A private call falls under my_recordings
-// alone.
+// none where the person does not see it. A private call, which is shared with no
+// team, falls under my_recordings alone, also where single people see it.
 func (m *Mirror) Scopes(id int64, email string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -54,8 +54,10 @@ func (m *Mirror) Scopes(id int64, email string) []string {
 		return []string{api.TriggerMyRecordings}
 	case e.outside:
 		return []string{api.TriggerSharedExternal}
+	case m.isWithTeams(e):
+		return []string{api.TriggerSharedTeam}
 	}
-	return []string{api.TriggerSharedTeam}
+	return nil
 }
 
 // isWithTeams reports whether a meeting is shared with a team or with everyone;
