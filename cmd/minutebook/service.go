@@ -88,8 +88,9 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, a.Close())
-		log.Info().Msg("stopped")
+		if err = errors.Join(err, a.Close()); err == nil {
+			log.Info().Msg("stopped")
+		}
 	}()
 	socket, err := control.Listen(cfg.DataDir)
 	if err != nil {
