@@ -49,6 +49,22 @@ func peersTable(output string) (string, error) {
 	return output, err
 }
 
+var firstSentence = regexp.MustCompile(`(?m)^ +\w+\.go:\d+: first sentence from the files of ([\w ]+): (\d+) commands, (\d+) fields of forms, ([\d.]+) s$`)
+
+// firstTable is of the test that finds the first sentence.
+func firstTable(output string) (string, error) {
+	var b strings.Builder
+	b.WriteString("| from the files of | commands | fields of forms | the machine's time |\n| --- | --- | --- | --- |\n")
+	ways := firstSentence.FindAllStringSubmatch(output, -1)
+	if ways == nil {
+		return "", errNoFigures
+	}
+	for _, m := range ways {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s s |\n", m[1], m[2], m[3], m[4])
+	}
+	return b.String(), nil
+}
+
 // benchmarks returns the figures of benchmarks by name and unit, such as "Frames plain-p95-ms",
 // and the names in their order.
 func benchmarks(output string) (values map[string]string, names []string) {
