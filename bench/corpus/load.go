@@ -38,3 +38,35 @@ func Load(ctx context.Context, a *archive.Archive, dir string) error {
 	}
 	return nil
 }
+
+// Fill adds resampled meetings to an archive until it has as many as are wanted. An archive
+// that has enough is left as it is.
+func Fill(ctx context.Context, a *archive.Archive, want int) error {
+	size, err := a.Size(ctx)
+	if err != nil || size >= want {
+		return err
+	}
+	dir, err := Dir()
+	if err != nil {
+		return err
+	}
+	meetings, err := NewResampler(dir, 1)
+	if err != nil {
+		return err
+	}
+	var batch []archive.Observation
+	for number := size + 1; number <= want; number++ {
+		o, _, err := meetings.Observation(number)
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, o); len(batch) < 50 && number < want {
+			continue
+		}
+		if _, err := a.Apply(ctx, batch); err != nil {
+			return err
+		}
+		batch = nil
+	}
+	return nil
+}

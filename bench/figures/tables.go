@@ -49,6 +49,12 @@ func peersTable(output string) (string, error) {
 	return output, err
 }
 
+// restTable is of bench/rest, which prints it.
+func restTable(output string) (string, error) {
+	_, err := find(`(?m)^\| 15m0s \|`, output)
+	return output, err
+}
+
 var firstSentence = regexp.MustCompile(`(?m)^ +\w+\.go:\d+: first sentence from the files of ([\w ]+): (\d+) commands, (\d+) fields of forms, ([\d.]+) s$`)
 
 // firstTable is of the test that finds the first sentence.

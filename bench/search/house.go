@@ -85,28 +85,7 @@ func (h *house) fill(ctx context.Context) error {
 	if want == 0 && size == 0 {
 		want = newArchive
 	}
-	if size >= want {
-		return nil
-	}
-	meetings, err := newResampler()
-	if err != nil {
-		return err
-	}
-	var batch []archive.Observation
-	for number := size + 1; number <= want; number++ {
-		o, _, err := meetings.Observation(number)
-		if err != nil {
-			return err
-		}
-		if batch = append(batch, o); len(batch) < 50 && number < want {
-			continue
-		}
-		if _, err := h.archive.Apply(ctx, batch); err != nil {
-			return err
-		}
-		batch = nil
-	}
-	return nil
+	return corpus.Fill(ctx, h.archive, want)
 }
 
 // sampleSize is how many meetings the words of the queries are taken from.
