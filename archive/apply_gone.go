@@ -24,7 +24,7 @@ type Walk struct {
 
 // Absence is the outcome of a complete walk for the meetings that it lacks.
 type Absence struct {
-	Gone   []int64 // marked now: no query of any account shows them any more
+	Gone   []int64 // marked now: no query that is read shows them any more
 	Hidden int     // meetings that this query does not show any more
 	Lacked int     // meetings that were listed before, and not by this walk
 	Listed int
@@ -75,11 +75,12 @@ func (a *Archive) LatestWalk(ctx context.Context, account, query string) (number
 
 // CompleteWalk records that a walk reached its last page without an error. Meetings
 // that its query listed before, to the account's present holder, and that the walk
-// lacked are no longer visible to the query. A meeting that no query of any account
-// sees any more is marked gone. Meetings that no list ever showed are not judged. A
-// walk that lacks implausibly many meetings is not believed alone: only meetings that
-// another complete walk lacks too are hidden. A walk older than the latest complete
-// one does nothing. A walk with a person's key shows that the person is an active user.
+// lacked are no longer visible to the query. A meeting that no query which is read sees
+// any more is marked gone; one that only queries showed which are not read any more is not
+// judged, nor one that no list ever showed. A walk that lacks implausibly many meetings is
+// not believed alone: only meetings that another complete walk lacks too are hidden. A walk
+// older than the latest complete one does nothing. A walk with a person's key shows that
+// the person is an active user.
 func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 	absence := Absence{Listed: w.Listed}
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
@@ -111,7 +112,11 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 		if _, err := t.Exec(`UPDATE walks SET doubted = ?3 WHERE account = ?1 AND query = ?2`, w.Account, w.Query, doubted); err != nil {
 			return err
 		}
-		if absence.Gone, err = t.endSightings(w, absent); err != nil {
+		unwatched, err := t.findUnwatched(w)
+		if err != nil {
+			return err
+		}
+		if absence.Gone, err = t.endSightings(w, append(absent, unwatched...)); err != nil {
 			return err
 		}
 		return t.reactivate(w)
@@ -135,12 +140,29 @@ func (t *applying) findLacking(w Walk, number int64) (ids []int64, err error) {
 const deriveGone = `UPDATE meetings SET gone_at =
 	(SELECT iif(count(*) = count(gone_at), max(gone_at), NULL) FROM sightings WHERE recording_id = ?1) WHERE recording_id = ?1`
 
-// endSighting ends a query's sighting of a meeting, and those of the account's queries that
-// asked for other recorders, or teams, before the configuration changed: none would show
-// the meeting, and none is read any more.
-const endSighting = `UPDATE sightings SET gone_at = ?4 WHERE recording_id = ?1 AND account = ?2 AND (query = ?3 OR gone_at IS NULL
-	AND ?3 <> '' AND substr(query, 1, instr(query, ':')) = substr(?3, 1, instr(?3, ':'))
-	AND query IN (SELECT query FROM watches WHERE account = ?2 AND ended_at IS NOT NULL))`
+// watchEnded is when a sighting s stopped being watched: its query left the configuration,
+// or its account another person's; null while the query is read.
+const watchEnded = `coalesce(w.ended_at, iif(a.holder > s.holder, a.since, NULL))`
+
+// watchedSightings are the sightings s with all that watchEnded needs.
+const watchedSightings = `sightings s LEFT JOIN watches w ON w.account = s.account AND w.query = s.query LEFT JOIN accounts a ON a.name = s.account`
+
+// endSighting ends a query's sighting of a meeting, and all those that are not watched any
+// more, whichever account's: no walk would ever end them, and a list that is read has shown
+// the meeting and shows it no more. These begin again with whatever page shows the meeting,
+// where their list is read again: no walk of theirs has lacked it.
+const endSighting = `UPDATE sightings SET gone_at = ?4, walk = iif(account = ?2 AND query = ?3, walk, -1) WHERE recording_id = ?1 AND gone_at IS NULL AND (account = ?2 AND query = ?3
+	OR (account, query) IN (SELECT s.account, s.query FROM ` + watchedSightings + ` WHERE s.recording_id = ?1 AND ` + watchEnded + ` IS NOT NULL))`
+
+// findUnwatched returns the meetings that the query lacked before, and that are shown by
+// lists alone that are not read any more and that showed them last before that: those
+// whose account or query left the configuration just after the walk, and those of archives
+// in which absences ended no sighting that was not watched.
+func (t *applying) findUnwatched(w Walk) ([]int64, error) {
+	return sqlite.Column[int64](t.Context(), t, `SELECT recording_id FROM sightings lacking WHERE account = ?1 AND query = ?2 AND gone_at IS NOT NULL
+		AND holder = `+holderTerm("?1")+` AND (SELECT min(`+watchEnded+` IS NOT NULL AND s.last_at <= lacking.gone_at)
+			FROM `+watchedSightings+` WHERE s.recording_id = lacking.recording_id AND s.gone_at IS NULL)`, w.Account, w.Query)
+}
 
 // endSightings ends the query's sightings of meetings and returns those that are gone.
 func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {

@@ -191,25 +191,6 @@ func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 	}
 }
 
-// TestAnEarlierGroupKeepsNoMeeting changes the recorders that an account asks for, so that
-// their query has another name: a meeting that the present one has shown and lacks is gone,
-// though the former one showed it to the end. One that only the former showed is not.
-func TestAnEarlierGroupKeepsNoMeeting(t *testing.T) {
-	a := newArchive(t)
-	set := func(queries ...string) {
-		t.Helper()
-		must(t, a.SetAccounts(t.Context(), []AccountSetting{{Name: "ann", Queries: queries}}))
-	}
-	set("", "recorded_by:1", "teams:1")
-	walkTwice(t, a, "ann", "recorded_by:1", 1, 2, 3)
-	walkTwice(t, a, "ann", "teams:1", 3)
-	set("", "recorded_by:2", "teams:1")
-	walkTwice(t, a, "ann", "recorded_by:2", 1, 3, 4)
-	if gone := walkTwice(t, a, "ann", "recorded_by:2", 4).Gone; !slices.Equal(gone, []int64{1}) {
-		t.Errorf("gone are %v; want 1, since the team's query shows 3", gone)
-	}
-}
-
 // TestTooMuchIsNotBelievedOfOneWalk follows walks that list some of 40 meetings:
 // one that lacks more than is plausible hides nothing, another that lacks the
 // same hides the meetings that both lack.

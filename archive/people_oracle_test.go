@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"pgregory.net/rapid"
 
 	"minutebook/api"
@@ -20,7 +22,9 @@ type worldShowing struct {
 	account, query string
 }
 
-type worldSeen struct{ walk, holder int }
+// worldSeen is when a list last showed a meeting, 0 where an absence has ended that, and to
+// whom; lacked is when a walk of the list last lacked it.
+type worldSeen struct{ walk, holder, lacked int }
 
 var worldPeople = []string{"ann@a.example", "bob@a.example", "cy@a.example", "zoe@b.example", "boss@a.example"}
 
@@ -29,7 +33,13 @@ var worldPeople = []string{"ann@a.example", "bob@a.example", "cy@a.example", "zo
 // archive's answers, asked in each of its ways, with the specification's.
 func TestWhoSeesWhat(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	a := newArchive(t)
+	var minutes atomic.Int64
+	a, err := Open(t.Context(), Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop(),
+		Now: func() time.Time { return epoch0.Add(time.Duration(minutes.Load()) * time.Minute) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
 	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
 		must := func(err error) {
@@ -41,6 +51,7 @@ func TestWhoSeesWhat(t *testing.T) {
 		w := newWorld(t, a)
 		for range rapid.IntRange(3, 25).Draw(t, "steps") {
 			w.clock++
+			minutes.Store(int64(w.clock))
 			w.takeStep(t, must)
 		}
 		want := map[string][]int64{}
@@ -156,7 +167,7 @@ func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 		must(err)
 		_, err = w.archive.Apply(ctx, []Observation{o})
 		must(err)
-		w.shown[worldShowing{id, account, query}] = worldSeen{w.clock, w.holder[account]}
+		w.shown[worldShowing{id, account, query}] = worldSeen{walk: w.clock, holder: w.holder[account]}
 		if query == "" {
 			w.hasPlainList, w.everPlain[m.recorder] = true, true
 		}
@@ -171,11 +182,7 @@ func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 		walk.Listed = 1000 // of which some may be missing
 		_, err = w.archive.CompleteWalk(ctx, walk)
 		must(err)
-		for k, seen := range w.shown {
-			if k.account == account && k.query == query && seen.holder == w.holder[account] {
-				w.shown[k] = worldSeen{0, seen.holder}
-			}
-		}
+		w.endShowings(account, query)
 	case 3, 4: // the configuration is another
 		if rapid.Bool().Draw(t, "there") {
 			s := AccountSetting{Name: account, Email: rapid.SampledFrom(worldPeople[:2]).Draw(t, "owner"), Credential: rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key"),
@@ -201,6 +208,32 @@ func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 				}
 			}
 			must(w.archive.PutTeamMembers(ctx, "local", team, list))
+		}
+	}
+}
+
+// endShowings ends the showings of a list that a walk lacked, and with each all of its meeting
+// that are not watched. Where a walk before lacked the meeting, these end too if they had
+// last shown it before that, and if no others are left.
+func (w *drawnWorld) endShowings(account, query string) {
+	for k, seen := range maps.Clone(w.shown) {
+		if k.account != account || k.query != query || seen.holder != w.holder[account] {
+			continue
+		}
+		ends := true
+		if seen.walk != 0 {
+			w.shown[k] = worldSeen{holder: seen.holder, lacked: w.clock}
+		} else {
+			for other, at := range w.shown {
+				if other.id == k.id && at.walk != 0 && (w.isWatched(other, at) || at.walk > seen.lacked) {
+					ends = false
+				}
+			}
+		}
+		for other, at := range w.shown {
+			if ends && other.id == k.id && at.walk != 0 && !w.isWatched(other, at) {
+				w.shown[other] = worldSeen{holder: at.holder, lacked: w.clock}
+			}
 		}
 	}
 }

@@ -58,9 +58,7 @@ const rowColumns = `m.recording_id, m.title, m.meeting_title, m.meeting_type, m.
 // notWatchedSince is when the last of those ended by which meetings m are shown,
 // null where one has not, or none is left.
 const notWatchedSince = `(SELECT iif(count(*) = count(ended), max(ended), NULL) FROM (
-	SELECT coalesce(w.ended_at, iif(a.holder > s.holder, a.since, NULL)) AS ended FROM sightings s
-	LEFT JOIN watches w ON w.account = s.account AND w.query = s.query LEFT JOIN accounts a ON a.name = s.account
-	WHERE s.recording_id = m.recording_id AND s.gone_at IS NULL))`
+	SELECT ` + watchEnded + ` AS ended FROM ` + watchedSightings + ` WHERE s.recording_id = m.recording_id AND s.gone_at IS NULL))`
 
 // scanRow reads rowColumns.
 func scanRow(scan func(...any) error) (*Row, error) {
