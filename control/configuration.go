@@ -103,6 +103,8 @@ type Reloaded struct {
 	// Left are the accounts that are not configured any more: their meetings are kept, and
 	// nothing is read for them.
 	Left []string `json:"left"`
+	// Webhooks are the webhooks that those have at the service. Their deliveries are refused.
+	Webhooks []string `json:"webhooks,omitempty"`
 }
 
 // errNoReload is the answer of a process that is no daemon.

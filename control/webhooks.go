@@ -117,9 +117,23 @@ func (w Webhooks) list(ctx context.Context, q WebhookRequest, _ Emit) ([]Webhook
 	}
 	out := []WebhookInfo{}
 	for _, g := range all {
-		out = append(out, webhookInfo(g))
+		info := webhookInfo(g)
+		if w.isLeft(g) {
+			info.Advice = fmt.Sprintf("%s, then: minutebook webhook delete %s", leftAdvice(g), g.ID)
+		}
+		out = append(out, info)
 	}
 	return out, nil
+}
+
+// isLeft reports whether the service has a webhook of an account that is not configured any
+// more.
+func (w Webhooks) isLeft(g inbox.Registration) bool {
+	return g.State != inbox.RegistrationIntent && !slices.Contains(w.Accounts, g.Account)
+}
+
+func leftAdvice(g inbox.Registration) string {
+	return fmt.Sprintf("account %s is not configured any more, and its deliveries are refused: delete the webhook to %s in the service's own settings", g.Account, g.URL)
 }
 
 func (w Webhooks) create(ctx context.Context, q WebhookRequest, _ Emit) (*WebhookInfo, error) {
@@ -251,7 +265,13 @@ func (w Webhooks) refresh(ctx context.Context) error {
 	return w.Refresh(ctx)
 }
 
-func (w Webhooks) delete(ctx context.Context, q WebhookRequest, _ Emit) (*Done, error) {
+// WebhookDeleted is the answer to webhook.delete.
+type WebhookDeleted struct {
+	Done
+	Advice string `json:"advice,omitempty"` // the remedy, for a person, where the service still has it
+}
+
+func (w Webhooks) delete(ctx context.Context, q WebhookRequest, _ Emit) (*WebhookDeleted, error) {
 	all, err := w.Archive.Inbox().Registrations(ctx, q.Account)
 	if err != nil {
 		return nil, err
@@ -269,17 +289,25 @@ func (w Webhooks) delete(ctx context.Context, q WebhookRequest, _ Emit) (*Done, 
 		}
 		return nil, fmt.Errorf("delete webhook %s: no such webhook is known here; see minutebook webhook list", q.ID)
 	case 1:
-		return &Done{true}, w.unregister(ctx, found[0])
+		deleted := &WebhookDeleted{Done: Done{true}}
+		if w.isLeft(found[0]) {
+			deleted.Advice = leftAdvice(found[0])
+		}
+		return deleted, w.unregister(ctx, found[0])
 	}
 	return nil, fmt.Errorf("delete webhook %s: several accounts have one of this id; name one with --account", q.ID)
 }
 
 // unregister deletes a webhook at the service and then its secret here. It also
-// succeeds for a webhook that the service no longer knows.
+// succeeds for a webhook that the service no longer knows. Where the account is not
+// configured any more, nobody can delete it at the service from here.
 func (w Webhooks) unregister(ctx context.Context, g inbox.Registration) error {
 	box := w.Archive.Inbox()
 	if g.State == inbox.RegistrationIntent {
 		return box.RemoveIntent(ctx, g.Intent)
+	}
+	if w.isLeft(g) {
+		return errors.Join(box.RemoveRegistration(ctx, g.Account, g.ID), w.refresh(ctx))
 	}
 	client, err := w.Client(ctx, g.Account)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -138,6 +139,30 @@ func TestWebhookLife(t *testing.T) {
 	call[control.Done](t, h, "webhook.delete", control.WebhookRequest{ID: rotated.ID})
 	if list := call[[]control.WebhookInfo](t, h, "webhook.list", anna); len(list) != 0 {
 		t.Errorf("list after deleting: %+v", list)
+	}
+}
+
+// A webhook whose account has left the configuration is named, and its secret can be dropped
+// here although the service cannot be asked.
+func TestWebhookOfAnAccountThatLeft(t *testing.T) {
+	h := newWebhookHouse(t)
+	created := call[control.WebhookInfo](t, h, "webhook.create", control.WebhookRequest{Account: "anna"})
+	left := h.badly(func(w *control.Webhooks) {
+		w.Accounts = []string{"bert"}
+		w.Client = func(context.Context, string) (*api.Client, error) { return nil, errors.New("unknown account") }
+	})
+	if list := listWebhooks(t, left); len(list) != 1 || !strings.Contains(list[0].Advice, "minutebook webhook delete "+created.ID) {
+		t.Errorf("listed %+v", list)
+	}
+	deleted := call[control.WebhookDeleted](t, left, "webhook.delete", control.WebhookRequest{ID: created.ID})
+	if !deleted.Done.Done || !strings.Contains(deleted.Advice, "in the service's own settings") {
+		t.Errorf("deleted %+v", deleted)
+	}
+	if list := listWebhooks(t, left); len(list) != 0 {
+		t.Errorf("still there: %+v", list)
+	}
+	if hooks, err := h.service.Hooks(t.Context()); err != nil || len(hooks) != 1 {
+		t.Errorf("the service has %+v, %v; it was not asked", hooks, err)
 	}
 }
 

@@ -35,7 +35,7 @@ type Options struct {
 	Inbox Inbox
 	// Accounts holds the webhook secrets of each account as configured; those
 	// of webhooks registered by this archive are read from the inbox. An account
-	// may have none yet.
+	// may have none yet. Nothing is taken for an account that is not in it.
 	Accounts map[string][]string
 	// TrustedProxies may name the real client in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
@@ -192,7 +192,9 @@ func (r *Receiver) Refresh(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for account, list := range r.registered {
-		r.retireSecrets(account, list, registered[account])
+		if _, ok := r.configured[account]; ok {
+			r.retireSecrets(account, list, registered[account])
+		}
 	}
 	r.registered = registered
 	return r.rebuildKeys()
@@ -210,9 +212,16 @@ func (r *Receiver) retireSecrets(account string, before, after []string) {
 	}
 }
 
-// rebuildKeys makes the keyring anew. It needs mu.
+// rebuildKeys makes the keyring anew. A webhook of an account that is not configured stays
+// registered, since its id deletes it at the service, and its secret verifies nothing. It
+// needs mu.
 func (r *Receiver) rebuildKeys() error {
-	k, err := newKeyring(r.configured, r.registered)
+	registered := maps.Clone(r.registered)
+	maps.DeleteFunc(registered, func(account string, _ []string) bool {
+		_, ok := r.configured[account]
+		return !ok
+	})
+	k, err := newKeyring(r.configured, registered)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -135,6 +136,53 @@ func TestRemovedConfiguredSecretsOverlap(t *testing.T) {
 	if code := ask("anna", secretA, "back"); code != 200 {
 		t.Errorf("a secret that was put back: %d", code)
 	}
+}
+
+// The webhooks of an account that leaves the configuration verify nothing from then on,
+// deleted ones neither; with the account they come back.
+func TestWebhooksEndWithTheirAccount(t *testing.T) {
+	r := start(t, Options{Accounts: map[string][]string{"anna": nil, "bert": {secretA}}})
+	n := 0
+	want := func(when string, code int, secrets ...string) {
+		t.Helper()
+		for _, secret := range secrets {
+			n++
+			if got := send(t, signedRequest(t, r.url, "anna", secret, fmt.Sprint(n), time.Now(), []byte(meeting))); got.status != code {
+				t.Errorf("%s: %d by %.10s, want %d", when, got.status, secret, code)
+			}
+		}
+	}
+	set := func(accounts ...string) {
+		t.Helper()
+		secrets := map[string][]string{}
+		for _, account := range accounts {
+			secrets[account] = nil
+		}
+		if err := errors.Join(r.SetAccounts(secrets, nil), r.Refresh(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	register(t, r.inbox, "anna", "hook-1", secretA)
+	register(t, r.inbox, "anna", "hook-2", secretB)
+	set("anna", "bert")
+	want("configured", 200, secretA, secretB)
+	if err := r.inbox.RemoveRegistration(t.Context(), "anna", "hook-2"); err != nil {
+		t.Fatal(err)
+	}
+	set("anna", "bert")
+	want("deleted a moment ago", 200, secretB)
+	set("bert")
+	want("without the account", 401, secretA, secretB)
+	unknown := send(t, signedRequest(t, r.url, "nobody", secretA, "x", time.Now(), []byte(meeting)))
+	if left := send(t, signedRequest(t, r.url, "anna", secretA, "x", time.Now(), []byte(meeting))); left.status != unknown.status || left.body != unknown.body {
+		t.Errorf("an account that left is answered %d %q, an unknown one %d %q", left.status, left.body, unknown.status, unknown.body)
+	}
+	if got := len(r.pending(t)); got != 3 {
+		t.Errorf("%d deliveries are kept, want the 3 that were accepted", got)
+	}
+	set("anna", "bert")
+	want("with the account again", 200, secretA)
+	want("with the account again", 401, secretB)
 }
 
 // Secrets that change again and again, by reloads and by registered webhooks, while

@@ -103,12 +103,27 @@ func (d *daemon) loadAgain(ctx context.Context) (control.Reloaded, error) {
 	}
 	d.log.Info().Str("path", p.file.Path).Strs("changed", p.result.Changed).Msg("configuration loaded")
 	if len(p.result.Left) > 0 {
-		d.log.Warn().Strs("accounts", p.result.Left).Msg("accounts are not configured any more: their meetings are kept, and nothing is read for them")
+		p.result.Webhooks = d.listLeftWebhooks(ctx, p.result.Left)
+		d.log.Warn().Strs("accounts", p.result.Left).Strs("webhooks", p.result.Webhooks).Msg("accounts are not configured any more: their meetings are kept, and nothing is read for them")
 	}
 	if len(p.result.NeedsRestart) > 0 {
 		d.log.Warn().Strs("settings", p.result.NeedsRestart).Msg("some settings keep their values until a restart")
 	}
 	return p.result, nil
+}
+
+// listLeftWebhooks returns the ids of the webhooks that accounts have at the service.
+func (d *daemon) listLeftWebhooks(ctx context.Context, accounts []string) (ids []string) {
+	all, err := d.archive.Inbox().Registrations(ctx, "")
+	if err != nil {
+		d.log.Error().Err(err).Msg("list the webhooks of accounts that are not configured any more")
+	}
+	for _, g := range all {
+		if g.ID != "" && slices.Contains(accounts, g.Account) {
+			ids = append(ids, g.ID)
+		}
+	}
+	return ids
 }
 
 // checkCertificates fails when the certificates that a configuration names cannot be

@@ -41,6 +41,9 @@ func (m *Main) printReloaded(r control.Reloaded) error {
 	if len(r.Left) > 0 {
 		text += "\nnot configured any more: " + strings.Join(r.Left, ", ") + "; what was read for them is kept"
 	}
+	if len(r.Webhooks) > 0 {
+		text += "\nwebhooks of those, which the service still has: " + strings.Join(r.Webhooks, ", ") + "; `minutebook webhook list` says what to do"
+	}
 	if len(r.NeedsRestart) > 0 {
 		text += "\nafter a restart only: " + strings.Join(r.NeedsRestart, ", ")
 	}

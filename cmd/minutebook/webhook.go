@@ -67,7 +67,12 @@ func (m *Main) webhookDeleteCmd() *cobra.Command {
 		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.ID = args[0]
-			return performWebhook(m, cmd, "webhook.delete", q, func(control.Done) { fmt.Fprintf(m.Stdout, "deleted %s\n", q.ID) })
+			return performWebhook(m, cmd, "webhook.delete", q, func(d control.WebhookDeleted) {
+				fmt.Fprintf(m.Stdout, "deleted %s\n", q.ID)
+				if d.Advice != "" {
+					fmt.Fprintln(m.Stdout, d.Advice)
+				}
+			})
 		},
 	}
 	cmd.Flags().StringVar(&q.Account, "account", "", "whose webhook it is, where that is not clear")
