@@ -21,6 +21,7 @@ type account struct {
 	mu        sync.Mutex // guards the fields below
 	suspended *suspension
 	usable    time.Time            // when it became an account that may be read
+	checked   time.Time            // when the service last answered after it had refused something
 	runs      map[string]*runStats // of the jobs that run now
 }
 

@@ -14,6 +14,9 @@ import (
 // cheap call.
 const suspensionRetry = time.Hour
 
+// refusalCheck is how long an account counts as accepted that was, after a refusal.
+const refusalCheck = time.Minute
+
 // errSuspended is returned by work for an account that the service refuses.
 var errSuspended = errors.New("account is suspended")
 
@@ -123,6 +126,25 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 	default: // there is one that nobody has waited for
 	}
 	s.log.Info().Str("account", a.Name).Msg("account is accepted again")
+	return nil
+}
+
+// checkRefusal returns an error if the service refuses the whole account, and not just the
+// meeting of which it refused something: the keys of deactivated users get some 4xx, which
+// looks like a lasting refusal of each meeting. It asks at most once a minute.
+func (s *Syncer) checkRefusal(ctx context.Context, a *account) error {
+	a.mu.Lock()
+	checked := a.checked
+	a.mu.Unlock()
+	if distance(checked, s.now()) < refusalCheck {
+		return nil
+	}
+	if err := s.classify(ctx, a, a.Client.Check(ctx)); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.checked = s.now()
+	a.mu.Unlock()
 	return nil
 }
 

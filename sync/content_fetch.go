@@ -75,6 +75,11 @@ func (s *Syncer) applyContent(ctx context.Context, a *account, remaining content
 	var wanted []contentTask
 	done := []int64{remaining.RecordingID}
 	forbidden := api.IsForbidden(failed)
+	if forbidden {
+		if err := s.checkRefusal(ctx, a); err != nil {
+			failed, forbidden = err, false
+		}
+	}
 	switch {
 	case failed != nil && !forbidden:
 		wanted, done = []contentTask{remaining}, nil

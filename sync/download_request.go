@@ -57,6 +57,9 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	release()
 	switch {
 	case api.IsForbidden(err), api.IsNotFound(err):
+		if err := l.s.checkRefusal(ctx, a); err != nil {
+			return err
+		}
 		return l.markRefused(ctx, t, a.Name, err)
 	case api.IsNoMedia(err):
 		row.State, row.Reason = archive.DownloadNone, err.Error()
