@@ -36,6 +36,16 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 		return err
 	}
 	if a == nil {
+		isForbidden := func(name string) bool { return slices.Contains(row.ForbiddenTo, name) }
+		forbidden := slices.DeleteFunc(slices.Clone(row.RefusedBy), func(name string) bool { return !isForbidden(name) })
+		if len(forbidden) < len(row.RefusedBy) { // others were shown no such recording: it may not exist yet
+			if due, ok, err := l.nextRequest(ctx, row.RecordingID); err != nil {
+				return err
+			} else if ok {
+				row.RefusedBy = forbidden
+				return l.postponeRow(ctx, t, row, due)
+			}
+		}
 		if len(row.RefusedBy) == 0 {
 			row.Reason = "no configured account sees the meeting"
 		}
@@ -63,6 +73,11 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 		return l.markRefused(ctx, t, a.Name, err)
 	case api.IsNoMedia(err):
 		row.State, row.Reason = archive.DownloadNone, err.Error()
+		if due, ok, err := l.nextRequest(ctx, row.RecordingID); err != nil {
+			return err
+		} else if ok {
+			return l.postponeRow(ctx, t, row, due)
+		}
 		return l.closeRow(ctx, t, row)
 	case err != nil:
 		return l.s.classify(ctx, a, err)

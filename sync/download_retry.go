@@ -52,6 +52,34 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 		RecordingID: row.RecordingID, Reason: row.Reason, NextTry: row.Due}))
 }
 
+// nextRequest returns when a recording that the service does not have is asked for again;
+// ok is false for a meeting that is gone, or too old to get one still. A meeting can be listed long
+// before its recording exists, as before its transcript does.
+func (l *downloader) nextRequest(ctx context.Context, id int64) (due time.Time, ok bool, err error) {
+	row, err := l.s.archive.Row(ctx, id)
+	if errors.Is(err, archive.ErrNotFound) {
+		return time.Time{}, false, nil
+	}
+	if err != nil || row.Gone || row.CreatedAt.IsZero() {
+		return time.Time{}, false, err
+	}
+	now := l.s.now()
+	age := distance(row.CreatedAt, now)
+	for _, after := range append(retryIntervals(), oldAfter) {
+		if after > age {
+			return now.Add(after - age), true, nil
+		}
+	}
+	return time.Time{}, false, nil
+}
+
+// postponeRow leaves a recording in the queue until it is asked for again. That is no
+// failure.
+func (l *downloader) postponeRow(ctx context.Context, t *downloadTask, row archive.Download, due time.Time) error {
+	row.State, row.Account, row.Due = archive.DownloadWanted, "", due
+	return l.closeRow(ctx, t, row)
+}
+
 // requeueLapsed puts a recording whose link has expired back into the queue, to
 // be requested again at once. The bytes fetched so far are kept.
 func (l *downloader) requeueLapsed(ctx context.Context, t *downloadTask, why string) error {
