@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -122,12 +123,19 @@ func (a *Archive) RecordFailure(ctx context.Context, f Failure) error {
 	return nil
 }
 
-// ResolveFailure closes a failure of an account, or of every account when account is
+// ResolveFailure closes failures of an account, or of every account when account is
 // empty. A failure that is not there or closed stays so.
-func (a *Archive) ResolveFailure(ctx context.Context, account, class, what string) error {
-	_, err := a.db.W.ExecContext(ctx, `UPDATE failures SET resolved_at = ?1, next_try_at = NULL
-		WHERE ?2 IN ('', account) AND class = ?3 AND what = ?4 AND resolved_at IS NULL`,
-		a.now().UnixMilli(), account, class, what)
+func (a *Archive) ResolveFailure(ctx context.Context, account, class string, what ...string) error {
+	list, err := json.Marshal(what)
+	if err != nil {
+		return fmt.Errorf("resolve failure: %w", err)
+	}
+	const open = ` WHERE ?1 IN ('', account) AND class = ?2 AND what IN (SELECT value FROM json_each(?3)) AND resolved_at IS NULL`
+	var isOpen bool // nearly none is: without a write nobody waits for the disk
+	err = a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM failures`+open+`)`, account, class, string(list)).Scan(&isOpen)
+	if err == nil && isOpen {
+		_, err = a.db.W.ExecContext(ctx, `UPDATE failures SET resolved_at = ?4, next_try_at = NULL`+open, account, class, string(list), a.now().UnixMilli())
+	}
 	if err != nil {
 		return fmt.Errorf("resolve failure: %w", err)
 	}

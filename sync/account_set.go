@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"minutebook/archive"
 )
 
 // accountSet has the accounts that are read at present, and the job locks of all that
@@ -123,8 +125,10 @@ func (s *Syncer) followAccounts(ctx context.Context, start func(work string, loo
 		for a := range started {
 			if a.hasLeft() {
 				delete(started, a)
-				s.forgetJobs(ctx, a)
 			}
+		}
+		if err := s.closeFailures(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(err).Msg("close the failures of what is not read any more")
 		}
 		select {
 		case <-ctx.Done():
@@ -146,17 +150,35 @@ func (s *Syncer) wantDownloads(ctx context.Context) {
 	s.downloads.wakeForChange()
 }
 
-// forgetJobs closes the failures of the jobs of an account that left: nobody tries them
-// again.
-func (s *Syncer) forgetJobs(ctx context.Context, a *account) {
-	if s.account(a.Name) != nil {
-		return // it is read again, by another client
+// closeFailures closes the failures that nobody tries again: those of accounts, and of
+// lists, that are not read any more.
+func (s *Syncer) closeFailures(ctx context.Context) error {
+	open, err := s.archive.Failures(ctx, true)
+	if err != nil {
+		return err
 	}
-	for job := range newJobLocks() {
-		if err := s.archive.ResolveFailure(ctx, a.Name, classJob, job); err != nil && ctx.Err() == nil {
-			s.log.Warn().Err(err).Str("account", a.Name).Str("job", job).Msg("close the failure of an account that is not read any more")
+	var failed []error
+	for _, f := range open {
+		if !s.mayTryAgain(f) {
+			failed = append(failed, s.archive.ResolveFailure(ctx, f.Account, f.Class, f.What))
 		}
 	}
+	return errors.Join(failed...)
+}
+
+// mayTryAgain reports whether the work of a failure may be done again. Recordings go on by
+// other accounts, see [downloader.request].
+func (s *Syncer) mayTryAgain(f archive.Failure) bool {
+	a := s.account(f.Account)
+	switch f.Class {
+	case classJob, classContent:
+		return a != nil
+	case classList, classAbsence:
+		return a != nil && slices.ContainsFunc(a.lists, func(p listQuery) bool {
+			return f.What == describeList(p) || f.What == unreadableKey(walkSpec{list: p})
+		})
+	}
+	return true
 }
 
 // untilLeft returns a loop that ends without an error when the account is not read any

@@ -97,7 +97,7 @@ func (s *Syncer) applyContent(ctx context.Context, a *account, remaining content
 		return s.archive.RecordFailure(ctx, archive.Failure{Account: a.Name, Class: classContent, What: what,
 			RecordingID: remaining.RecordingID, Reason: failed.Error()})
 	case failed == nil:
-		return s.archive.ResolveFailure(ctx, a.Name, classContent, what)
+		return s.archive.ResolveFailure(ctx, "", classContent, what)
 	}
 	return failed
 }

@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"minutebook/api"
@@ -11,15 +12,16 @@ import (
 // planTasks decides which content has to be read after a page: content that a
 // light page does not carry, for meetings that are new or read again, and
 // content that a full page should have carried and did not. The tasks in done
-// were fulfilled by the page.
-func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Observation) (wanted []contentTask, done []int64, err error) {
+// were fulfilled by the page or attempted often enough. Of the meetings in fulfilled
+// everything is here with the page.
+func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Observation) (wanted []contentTask, done []int64, fulfilled []string, err error) {
 	ids := make([]int64, len(batch))
 	for i, ob := range batch {
 		ids[i] = ob.RecordingID
 	}
 	rows, err := s.archive.Rows(ctx, ids)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	seen := map[int64]bool{}
 	var d taskPlan
@@ -37,13 +39,14 @@ func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Obse
 			s.planAfterLightPage(&d, o, a, isKnown)
 		}
 	}
-	return d.wanted, d.done, nil
+	return d.wanted, d.done, d.fulfilled, nil
 }
 
 // taskPlan collects the tasks that follow from a page.
 type taskPlan struct {
-	wanted []contentTask
-	done   []int64
+	wanted    []contentTask
+	done      []int64
+	fulfilled []string
 }
 
 // planAfterFullPage looks at a meeting of a page with content. Content that is
@@ -52,6 +55,7 @@ type taskPlan struct {
 func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, isKnown bool, now time.Time) {
 	old, asked := s.content.get(a.RecordingID)
 	if !a.Transcript && !a.Summary {
+		d.fulfilled = append(d.fulfilled, strconv.FormatInt(a.RecordingID, 10))
 		if asked {
 			d.done = append(d.done, a.RecordingID)
 		}

@@ -111,7 +111,7 @@ func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, 
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.closeFailures(ctx))...)
 }
 
 // syncAccount brings one account up to date.

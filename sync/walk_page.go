@@ -104,7 +104,7 @@ func (l *meetingsPage) leaveOut(id int64) bool {
 
 // tryPage is applyPage for a page with nothing to leave out.
 func (s *Syncer) tryPage(ctx context.Context, o walkSpec, page *meetingsPage, t *runStats, mark archive.Mark) error {
-	wanted, done, err := s.planTasks(ctx, o, page.batch)
+	wanted, done, fulfilled, err := s.planTasks(ctx, o, page.batch)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,10 @@ func (s *Syncer) tryPage(ctx context.Context, o walkSpec, page *meetingsPage, t 
 		return err
 	}
 	t.countPage(len(page.Items), applied.New)
-	return nil
+	if len(fulfilled) == 0 {
+		return nil
+	}
+	return s.archive.ResolveFailure(ctx, "", classContent, fulfilled...)
 }
 
 // apply is the only way into the archive: observations, new and changed tasks,
