@@ -50,3 +50,17 @@ func TestAFailedRenameIsLocal(t *testing.T) {
 		t.Errorf("%v counts as an error of the recording", err)
 	}
 }
+
+// A recording that rests after an error of this machine rests no more once it is forgotten.
+func TestWhatIsForgottenRestsNoMore(t *testing.T) {
+	t.Parallel()
+	h := &mediaHost{Server: &httptest.Server{URL: "http://127.0.0.1:1"}, data: []byte("whole")}
+	s, _ := testLoader(t, h, true)
+	s.downloads.noteFailure(7, &lowDiskError{})
+	if err := s.forget(t.Context(), 7); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.downloads.failure(); err != nil {
+		t.Errorf("downloads do not work: %v", err)
+	}
+}

@@ -45,6 +45,8 @@ func (l *downloader) forget(ctx context.Context, id int64) error {
 			return ctx.Err()
 		}
 	}
+	l.noteFailure(id, nil) // it may have rested
+	l.wake()
 	if sha != "" {
 		return l.s.archive.ExpectMedia(ctx, id, sha) // no call to a bucket here, which may be silent
 	}
