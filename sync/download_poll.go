@@ -26,9 +26,6 @@ func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error
 		if err != nil {
 			return err
 		}
-		if elapsed > generationLimit {
-			return fmt.Errorf("generate recording: it is still being processed after %v", generationLimit)
-		}
 		if !l.waitForPoll(ctx, t, max(wait-elapsed, min(wait, time.Second))) {
 			return ctx.Err()
 		}
@@ -41,6 +38,9 @@ func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error
 		}
 		if elapsed, err = l.sinceRequest(ctx, t); err != nil {
 			return err
+		}
+		if elapsed > generationLimit { // after the poll: nobody may have asked for that long
+			return fmt.Errorf("generate recording: it is still being processed after %v", generationLimit)
 		}
 		wait = elapsed + next(elapsed)
 	}
