@@ -40,10 +40,19 @@ func (a *Archive) PutMeetingTypes(ctx context.Context, account string, types []a
 	return a.putDirectory(ctx, account, rowReplacement{table: "meeting_types", scope: "account = ?", args: []any{account}, rows: rows})
 }
 
-// PutTeams replaces the teams that an account shows (2.4). One that is not among
-// them any more, because it was deleted or is called otherwise, has no members,
-// whichever account showed them.
-func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team) error {
+// TeamMembers are the members of one team as an account shows them (2.5). Team "" is for
+// members of an unknown team.
+type TeamMembers struct {
+	Team    string
+	Members []api.TeamMember
+}
+
+// PutTeams replaces the teams that an account shows (2.4), and in the same change the
+// members of the teams in lists, as [Archive.PutTeamMembers] does: the members of a team
+// that is called otherwise are members of one all the time. A team that is not among the
+// teams any more, because it was deleted or is called otherwise, has no members, whichever
+// account showed them.
+func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team, lists ...TeamMembers) error {
 	rows := make([][]any, 0, len(teams))
 	names := make([]string, 0, len(teams))
 	for _, t := range teams {
@@ -54,8 +63,22 @@ func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team
 	if err != nil {
 		return fmt.Errorf("put teams: %w", err)
 	}
-	return a.putDirectory(ctx, account, rowReplacement{table: "teams", scope: "account = ?", args: []any{account}, rows: rows, account: account},
-		rowReplacement{table: "team_members", scope: "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", args: []any{account, string(list)}, account: account})
+	changes := []rowReplacement{
+		{table: "teams", scope: "account = ?", args: []any{account}, rows: rows, account: account},
+		{table: "team_members", scope: "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", args: []any{account, string(list)}, account: account},
+	}
+	for _, l := range lists {
+		changes = append(changes, replaceMembers(account, l))
+	}
+	return a.putDirectory(ctx, account, changes...)
+}
+
+func replaceMembers(account string, l TeamMembers) rowReplacement {
+	rows := make([][]any, 0, len(l.Members))
+	for _, m := range l.Members {
+		rows = append(rows, []any{account, l.Team, api.FoldEmail(m.Email), m.Name, sqlite.Millis(m.CreatedAt.Time)})
+	}
+	return rowReplacement{table: "team_members", scope: "account = ? AND team = ?", args: []any{account, l.Team}, rows: rows, account: account}
 }
 
 // EndTeams drops the teams that an account showed, and their members, when the account
@@ -65,15 +88,10 @@ func (a *Archive) EndTeams(ctx context.Context, account string) error {
 		rowReplacement{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
 }
 
-// PutTeamMembers replaces the members of one team as an account shows them (2.5). Team
-// "" is for members of an unknown team. A person who has left the list is no member by
-// an earlier list of another account either.
+// PutTeamMembers replaces the members of one team. A person who has left the list is no
+// member by an earlier list of another account either.
 func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, members []api.TeamMember) error {
-	rows := make([][]any, 0, len(members))
-	for _, m := range members {
-		rows = append(rows, []any{account, team, api.FoldEmail(m.Email), m.Name, sqlite.Millis(m.CreatedAt.Time)})
-	}
-	return a.putDirectory(ctx, account, rowReplacement{table: "team_members", scope: "account = ? AND team = ?", args: []any{account, team}, rows: rows, account: account})
+	return a.putDirectory(ctx, account, replaceMembers(account, TeamMembers{team, members}))
 }
 
 // EndTeamMembers drops the members of all teams that an account showed, where its

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive"
 )
 
 // refusedRetry is how long a list that the account may not read is left alone.
@@ -34,7 +35,14 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 			if err := s.archive.PutTeams(ctx, a.Name, teams); err != nil {
 				return err
 			}
-			return s.readMembers(ctx, a, distinctTeams(teams))
+			members, err := s.readMembers(ctx, a, distinctTeams(teams))
+			if err == nil && members == nil {
+				return s.archive.EndTeamMembers(ctx, a.Name)
+			}
+			for _, m := range members {
+				err = errors.Join(err, s.archive.PutTeamMembers(ctx, a.Name, m.Team, m.Members))
+			}
+			return err
 		}),
 		s.readList(ctx, a, "users", func() error { return s.archive.EndUsers(ctx, a.Name) }, func() error {
 			users, err := collect(func() iter.Seq2[api.User, error] { return a.Client.Users(ctx, api.UserQuery{}) })
@@ -54,28 +62,39 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 	)
 }
 
-// readMembers reads the members of each team. A service that ignores the filter
-// lists everybody for every team. Memberships decide who sees which meetings,
-// so such lists are not kept.
-func (s *Syncer) readMembers(ctx context.Context, a *account, teams []api.Team) error {
-	found := make([][]api.TeamMember, len(teams))
+// readMembers reads the members of each team; nil where the service ignores the filter, and
+// lists everybody for every team. Memberships decide who sees which meetings, so such lists
+// are not kept.
+func (s *Syncer) readMembers(ctx context.Context, a *account, teams []api.Team) ([]archive.TeamMembers, error) {
+	found := make([]archive.TeamMembers, len(teams))
 	for i, team := range teams {
-		var err error
-		found[i], err = collect(func() iter.Seq2[api.TeamMember, error] { return a.Client.TeamMembers(ctx, team.Name) })
-		if err = errors.Join(err, checkReadable(found[i], func(m api.TeamMember) string { return m.Email })); err != nil {
-			return err
+		members, err := readTeam(ctx, a, team.Name)
+		if err != nil {
+			return nil, err
 		}
+		found[i] = archive.TeamMembers{Team: team.Name, Members: members}
 	}
-	if len(teams) > 1 && haveSameMembers(found) {
-		s.log.Warn().Str("account", a.Name).Msg("every team has the same members: the service does not filter them, so none are kept")
-		return s.archive.EndTeamMembers(ctx, a.Name)
+	if len(teams) < 2 || !haveSameMembers(found) {
+		return found, nil
 	}
-	for i, team := range teams {
-		if err := s.archive.PutTeamMembers(ctx, a.Name, team.Name, found[i]); err != nil {
-			return err
-		}
+	of, err := readTeam(ctx, a, unknownTeam)
+	if rejected := new(api.Error); errors.As(err, &rejected) && rejected.Status/100 == 4 && !api.IsTemporary(err) && !api.IsAccountRefused(err) {
+		return found, nil // the service looks at the filter
 	}
-	return nil
+	if err != nil || !haveSameMembers(append(found[:1:1], archive.TeamMembers{Members: of})) {
+		return found, err
+	}
+	s.log.Warn().Str("account", a.Name).Msg("every team has the same members, and so has one that does not exist: the service does not filter them, so none are kept")
+	return nil, nil
+}
+
+// unknownTeam is a name that no team has. A service that lists members for it lists them
+// for every name.
+const unknownTeam = "no team has this name"
+
+func readTeam(ctx context.Context, a *account, team string) ([]api.TeamMember, error) {
+	members, err := collect(func() iter.Seq2[api.TeamMember, error] { return a.Client.TeamMembers(ctx, team) })
+	return members, errors.Join(err, checkReadable(members, func(m api.TeamMember) string { return m.Email }))
 }
 
 // distinctTeams removes teams that the list repeats: each costs calls.
@@ -88,23 +107,22 @@ func distinctTeams(teams []api.Team) []api.Team {
 	})
 }
 
-// haveSameMembers reports whether all lists have the same members, at least
-// one.
-func haveSameMembers(lists [][]api.TeamMember) bool {
-	key := func(list []api.TeamMember) string {
+// haveSameMembers reports whether all lists have the same members, at least one.
+func haveSameMembers(lists []archive.TeamMembers) bool {
+	key := func(l archive.TeamMembers) string {
 		var emails []string
-		for _, m := range list {
+		for _, m := range l.Members {
 			emails = append(emails, m.Email)
 		}
 		slices.Sort(emails)
 		return strings.Join(emails, "\n")
 	}
-	for _, list := range lists[1:] {
-		if key(list) != key(lists[0]) {
+	for _, l := range lists[1:] {
+		if key(l) != key(lists[0]) {
 			return false
 		}
 	}
-	return len(lists[0]) > 0
+	return len(lists[0].Members) > 0
 }
 
 // readList calls read for one list of the directory, unless the service refused

@@ -185,6 +185,47 @@ func TestOnlyAListThatWasReadEndsWhatOthersShow(t *testing.T) {
 	}
 }
 
+// Teams may have the same members. Only a service that lists them for any name is doubted.
+func TestTeamsMayHaveTheSameMembers(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	const everyUser = `{"limit":10,"next_cursor":null,"items":[{"name":"Ada","email":"ada@example.com"},{"name":"Bob","email":"bob@example.com"}]}`
+	for name, c := range map[string]struct {
+		unknown int    // how an unknown team is answered
+		body    string // the members of an unknown team, "" for none
+		want    int    // teams of bob
+	}{
+		"filtered":     {http.StatusOK, emptyList, 2},
+		"not found":    {http.StatusNotFound, `{}`, 2},
+		"not filtered": {http.StatusOK, everyUser, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u, o := newOrganisation(t, "account_admin")
+				inner := u.Wire.Handler
+				u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					switch team := r.URL.Query().Get("team"); {
+					case !strings.HasSuffix(r.URL.Path, "/team_members"):
+						inner.ServeHTTP(w, r)
+					case team == "Research" || team == "Sales":
+						fmt.Fprint(w, everyUser)
+					default:
+						w.WriteHeader(c.unknown)
+						fmt.Fprint(w, c.body)
+					}
+				})
+				_, stop := running(t, o)
+				defer stop()
+				time.Sleep(24 * time.Hour)
+				if members, err := o.Archive.Memberships(t.Context()); err != nil || len(members["bob@example.com"]) != c.want {
+					t.Errorf("members %+v, %v; want bob in %d teams", members, err, c.want)
+				}
+			})
+		})
+	}
+}
+
 // An answer without a list, one with items that name nobody, or one empty list
 // takes nobody out of the organisation.
 func TestAnAnswerWithoutAListIsNoEmptyOrganisation(t *testing.T) {
