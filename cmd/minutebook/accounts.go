@@ -126,7 +126,7 @@ func (app *application) budget(set *clientSet, a config.Account) *api.Budget {
 	if b, ok := set.budgets[a.APIKey]; ok && a.APIKey != "" {
 		return b
 	}
-	b := api.NewBudget(api.BudgetOptions{Connection: a.Name, Now: time.Now, Uptime: process.Uptime, Store: app.archive, Logger: app.log})
+	b := api.NewBudget(api.BudgetOptions{Connection: a.Name, Now: time.Now, Uptime: process.Uptime, Store: storeBudget(app.archive, a), Logger: app.log})
 	if a.APIKey != "" {
 		set.budgets[a.APIKey] = b
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/config"
 	syncer "minutebook/sync"
@@ -59,8 +60,41 @@ func (app *application) credentialDigest(ctx context.Context, a config.Account) 
 		}
 		secret = "connection " + token.Connection
 	}
+	return digestCredential(secret), nil
+}
+
+func digestCredential(secret string) string {
 	sum := sha256.Sum256([]byte("minutebook account\x00" + secret))
-	return hex.EncodeToString(sum[:8]), nil
+	return hex.EncodeToString(sum[:8])
+}
+
+// keyBudget keeps the rate budget of an API key under the key's digest: the service counts
+// the calls of a key, whatever the account is called here.
+type keyBudget struct {
+	archive *archive.Archive
+	key     string // the name of the kept budget
+}
+
+// storeBudget returns where an account's rate budget is kept.
+func storeBudget(ar *archive.Archive, a config.Account) api.BudgetStore {
+	if a.APIKey == "" { // an OAuth connection, whose tokens are kept by the account's name
+		return ar
+	}
+	return keyBudget{ar, "key " + digestCredential(a.APIKey)}
+}
+
+// LoadBudget implements [api.BudgetStore]. Earlier versions kept budgets by the names of
+// accounts.
+func (b keyBudget) LoadBudget(ctx context.Context, account string) ([]byte, error) {
+	if state, err := b.archive.Mark(ctx, "budget/"+b.key); state != nil || err != nil {
+		return state, err
+	}
+	return b.archive.LoadBudget(ctx, account)
+}
+
+// SaveBudget implements [api.BudgetStore].
+func (b keyBudget) SaveBudget(ctx context.Context, _ string, state []byte) error {
+	return b.archive.SaveBudget(ctx, b.key, state)
 }
 
 // tokenStore keeps the tokens of OAuth connections in the archive, and updates the

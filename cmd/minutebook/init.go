@@ -67,7 +67,7 @@ func (m *Main) tryAccounts(ctx context.Context, cfg *config.Config, a *archive.A
 		if account.OAuth != nil {
 			continue
 		}
-		budget := api.NewBudget(api.BudgetOptions{Connection: account.Name, Store: a, Now: time.Now, Uptime: process.Uptime})
+		budget := api.NewBudget(api.BudgetOptions{Connection: account.Name, Store: storeBudget(a, account), Now: time.Now, Uptime: process.Uptime})
 		p := m.probeService(ctx, account.BaseURL, account.APIKey, budget)
 		switch {
 		case ctx.Err() != nil:
