@@ -15,6 +15,10 @@ import (
 const (
 	// deliveryTimeout is how long an endpoint has to answer.
 	deliveryTimeout = 15 * time.Second
+	// unknownWait is how long a row waits at a time whose owner the directory does not know, and
+	// unknownLimit how old it becomes so: somebody can be between two lists for a night.
+	unknownWait  = time.Hour
+	unknownLimit = 2 * 24 * time.Hour
 	// disableAfter is how long an endpoint may fail before it is disabled.
 	disableAfter = 5 * 24 * time.Hour
 )
@@ -41,6 +45,7 @@ type outgoing struct {
 	url         string
 	body        []byte // read when it is sent
 	attempts    int
+	createdAt   time.Time
 }
 
 // endpointKey is the key by which attempts are counted, so that one slow endpoint
@@ -109,7 +114,7 @@ func (st store) readDue(ctx context.Context, now time.Time, limit int) (due []ou
 	if err != nil || first.IsZero() || first.After(now) {
 		return nil, first, err // the usual case, and cheap
 	}
-	rows, err := st.db.R.QueryContext(ctx, `SELECT d.id, d.owner, kind, coalesce(d.webhook_id, ''), recording_id, message_id, url, attempts FROM (
+	rows, err := st.db.R.QueryContext(ctx, `SELECT d.id, d.owner, kind, coalesce(d.webhook_id, ''), recording_id, message_id, url, attempts, created_at FROM (
 			SELECT id, place, row_number() OVER (PARTITION BY owner ORDER BY place, next_at, id) AS turn FROM (
 				SELECT id, owner, next_at, row_number() OVER (PARTITION BY owner, webhook_id ORDER BY next_at, id) AS place
 				FROM deliveries WHERE state = 'pending' AND next_at <= ?)) JOIN deliveries d USING (id)
@@ -120,9 +125,11 @@ func (st store) readDue(ctx context.Context, now time.Time, limit int) (due []ou
 	defer rows.Close()
 	for rows.Next() {
 		var o outgoing
-		if err := rows.Scan(&o.id, &o.owner, &o.kind, &o.webhookID, &o.recordingID, &o.messageID, &o.url, &o.attempts); err != nil {
+		var created int64
+		if err := rows.Scan(&o.id, &o.owner, &o.kind, &o.webhookID, &o.recordingID, &o.messageID, &o.url, &o.attempts, &created); err != nil {
 			return nil, next, fmt.Errorf("read queue: %w", err)
 		}
+		o.createdAt = sqlite.Time(created)
 		due = append(due, o)
 	}
 	if err := rows.Err(); err != nil {
@@ -162,6 +169,15 @@ func (st store) withhold(ctx context.Context, id int64) error {
 	_, err := st.db.W.ExecContext(ctx, `UPDATE deliveries SET state = 'withheld', body = NULL WHERE id = ? AND state = 'pending'`, id)
 	if err != nil {
 		return fmt.Errorf("withhold delivery %d: %w", id, err)
+	}
+	return nil
+}
+
+// postpone has a row wait, without an attempt.
+func (st store) postpone(ctx context.Context, id int64, until time.Time) error {
+	_, err := st.db.W.ExecContext(ctx, `UPDATE deliveries SET next_at = ? WHERE id = ? AND state = 'pending'`, until.UnixMilli(), id)
+	if err != nil {
+		return fmt.Errorf("postpone delivery %d: %w", id, err)
 	}
 	return nil
 }

@@ -109,11 +109,14 @@ func (s *Service) untilNext(next time.Time) time.Duration {
 }
 
 // attempt sends a row once and records the outcome. A row whose owner may not
-// have it any more ends without being sent.
+// have it any more ends without being sent; one whose owner is not known waits.
 func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 	if may, err := s.mayReceive(ctx, o); err != nil {
 		return err
 	} else if !may {
+		if s.mirror.Person(o.owner) == nil && s.now().Before(o.createdAt.Add(unknownLimit)) {
+			return s.store.postpone(ctx, o.id, s.now().Add(unknownWait))
+		}
 		return s.store.withhold(ctx, o.id)
 	}
 	secret := ""

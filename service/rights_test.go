@@ -82,12 +82,61 @@ func TestNothingIsSentToWhoLostTheRight(t *testing.T) {
 					t.Errorf("the webhook was sent: %t, want %t", got, c.webhook)
 				}
 				s.clock.add(48 * time.Hour)
+				send()
 				var bodies int
 				err := s.store.db.R.QueryRowContext(t.Context(), `SELECT count(*) FROM deliveries WHERE state = 'pending' OR body IS NOT NULL`).Scan(&bodies)
 				if err != nil || bodies != 0 {
 					t.Errorf("%d deliveries still wait, %v", bodies, err)
 				}
 			})
+		}
+	}
+}
+
+// TestARowOfAnUnknownOwnerWaits has the owner of a webhook missing in the directory when its
+// row is due, as between two lists, and then back.
+func TestARowOfAnUnknownOwnerWaits(t *testing.T) {
+	const lead = "lead@acme.example"
+	for _, isActive := range []bool{true, false} {
+		s := newAcme(t, Options{})
+		in := newInbox(t, func(int) int { return 200 })
+		s.webhook(s.key(lead), in.URL, `"shared_team_recordings"`)
+		s.fire(3)
+		due := s.dueNow()
+		if len(due) != 1 {
+			t.Fatalf("%d rows are due", len(due))
+		}
+		load := func(directory string) {
+			t.Helper()
+			if err := s.LoadDirectory(t.Context(), strings.NewReader(directory), "acme"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send := func() int {
+			t.Helper()
+			for _, o := range s.dueNow() {
+				if err := s.attempt(t.Context(), &o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return len(in.got)
+		}
+		load(strings.Replace(acme, `"lead@acme.example"`, `"other@acme.example"`, 1))
+		if n := send(); n != 0 || len(s.dueNow()) != 0 {
+			t.Errorf("%d were sent while nobody is known by the address, and %d are due again at once", n, len(s.dueNow()))
+		}
+		load(acme)
+		if !isActive {
+			if err := s.SetUserStatus(t.Context(), lead, api.StatusDeactivated); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.clock.add(time.Hour)
+		if n := send(); (n == 1) != isActive {
+			t.Errorf("active again %t: %d were sent", isActive, n)
+		}
+		if list, err := s.Deliveries(t.Context(), "pending", 10); err != nil || len(list) != 0 {
+			t.Errorf("still waiting: %+v, %v", list, err)
 		}
 	}
 }

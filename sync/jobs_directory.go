@@ -32,17 +32,14 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 			if err = errors.Join(err, checkReadable(teams, func(t api.Team) string { return t.Name })); err != nil {
 				return err
 			}
-			if err := s.archive.PutTeams(ctx, a.Name, teams); err != nil {
+			members, err := s.readMembers(ctx, a, distinctTeams(teams))
+			if err != nil {
 				return err
 			}
-			members, err := s.readMembers(ctx, a, distinctTeams(teams))
-			if err == nil && members == nil {
-				return s.archive.EndTeamMembers(ctx, a.Name)
+			if members == nil {
+				err = s.archive.EndTeamMembers(ctx, a.Name)
 			}
-			for _, m := range members {
-				err = errors.Join(err, s.archive.PutTeamMembers(ctx, a.Name, m.Team, m.Members))
-			}
-			return err
+			return errors.Join(err, s.archive.PutTeams(ctx, a.Name, teams, members...))
 		}),
 		s.readList(ctx, a, "users", func() error { return s.archive.EndUsers(ctx, a.Name) }, func() error {
 			users, err := collect(func() iter.Seq2[api.User, error] { return a.Client.Users(ctx, api.UserQuery{}) })

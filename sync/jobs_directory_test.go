@@ -226,6 +226,53 @@ func TestTeamsMayHaveTheSameMembers(t *testing.T) {
 	}
 }
 
+// A team is renamed: at no time are its members of no team, also where their lists cannot be
+// read.
+func TestARenamedTeamKeepsItsMembers(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u, o := newOrganisation(t, "none") // nobody may read users
+		ada := func() []string {
+			members, err := o.Archive.Memberships(context.Background())
+			if err != nil {
+				t.Error(err)
+			}
+			return members["ada@example.com"]
+		}
+		var later, fails atomic.Bool
+		inner := u.Wire.Handler
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if later.Load() && len(ada()) != 1 {
+				t.Errorf("before %s ada is of %v", r.URL, ada())
+			}
+			if fails.Load() && strings.HasSuffix(r.URL.Path, "/team_members") {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		})
+		_, stop := running(t, o)
+		defer stop()
+		time.Sleep(24 * time.Hour)
+		later.Store(true)
+		renamed := strings.ReplaceAll(fmt.Sprintf(organisation, "none"), "Research", "Science")
+		if err := u.Service.LoadDirectory(t.Context(), strings.NewReader(renamed), "organisation"); err != nil {
+			t.Fatal(err)
+		}
+		fails.Store(true)
+		time.Sleep(24 * time.Hour)
+		if got := ada(); len(got) != 1 || got[0] != "Research" {
+			t.Errorf("while members cannot be read ada is of %v", got)
+		}
+		fails.Store(false)
+		time.Sleep(24 * time.Hour)
+		if got := ada(); len(got) != 1 || got[0] != "Science" {
+			t.Errorf("then ada is of %v", got)
+		}
+	})
+}
+
 // An answer without a list, one with items that name nobody, or one empty list
 // takes nobody out of the organisation.
 func TestAnAnswerWithoutAListIsNoEmptyOrganisation(t *testing.T) {
