@@ -58,6 +58,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"impossible buckets", "data_dir = \"d\"\n[backup]\nto = \"s3://bk/x\"\n[media]\nurl = \"s3://a..b/x\"\n", nil, []string{"backup.to: no bucket can have its name", "media.url: no bucket can have"}},
 		{"credentials in addresses", "data_dir = \"d\"\n[backup]\nto = \"s3://key:TOPSECRET@bucket/x\"\n[media]\nurl = \"s3://key:TOPSECRET%@bucket\"\n", nil,
 			[]string{"backup.to: it holds credentials; set AWS_ACCESS_KEY_ID", "media.url: it is not s3://bucket/prefix"}},
+		{"recordings with a host", "data_dir = \"d\"\n[media]\nurl = \"file://TOPSECRET@host/x\"\n", nil, []string{"media.url: is none of file:, file:///path and s3://"}},
+		{"recordings without a root", "data_dir = \"d\"\n[media]\nurl = \"file:media\"\n", nil, []string{"media.url: is none of"}},
+		{"recordings of another kind", "data_dir = \"d\"\n[media]\nurl = \"https://s3.example/TOPSECRET\"\n", nil, []string{"media.url: is none of"}},
+		{"recordings in a bucket without slashes", "data_dir = \"d\"\n[media]\nurl = \"s3:bucket\"\n", nil, []string{"media.url: is none of"}},
 		{"import", "data_dir = \"d\"\n[import]\nwatch = \"d/in\"\nowner = \"Ada\"\nvisible_to = [\"team:\"]\n", nil, []string{"import.owner: \"Ada\" is no address", "import.visible_to: \"team:\" is neither", "import.watch: "}},
 		{"import of everything", "data_dir = \"in/d\"\n[import]\nwatch = \"in\"\n", nil, []string{"import.watch: "}},
 		{"wrong values in words", "data_dir = \"d\"\n[receiver]\ntrusted_proxies = [\"foo\"]\n[web]\ntrusted_proxies = [\"bar/99\"]\ntime_zone = \"../etc\"\n[sync]\ntime_zone = \"Mars/Base\"\nwalk = \"61 x * * *\"\n[archive]\nage_recipients = [\"AGE-SECRET-KEY-1TOPSECRET\"]\n", nil,
@@ -79,6 +83,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"public address without a listener", account + "api_key=\"k\"\n[receiver]\npublic_url=\"https://x.example\"\n", nil, []string{"receiver.listen"}},
 		{"deliveries without TLS", account + "api_key=\"k\"\n[receiver]\nlisten=\"127.0.0.1:1\"\npublic_url=\"http://hooks.example\"\n", nil, []string{"receiver.public_url: is no https address"}},
 		{"half of TLS", account + "api_key=\"k\"\n[receiver]\ntls_cert=\"c.pem\"\n", nil, []string{"tls_key"}},
+		{"no level", "data_dir = \"d\"\n[log]\nlevel = \"\"\n", nil, []string{"log.level: \"\" is none of trace, debug, info, warn, error"}},
+		{"level of the library", "data_dir = \"d\"\n[log]\nlevel = \"disabled\"\n", nil, []string{"log.level: \"disabled\""}},
+		{"level as a number", "data_dir = \"d\"\n[log]\nlevel = \"1\"\n", nil, []string{"log.level: \"1\""}},
 		{"level from the environment", account + "api_key=\"k\"\n", []string{"MINUTEBOOK_LOG_LEVEL=loud"}, []string{"log.level"}},
 	}
 	for _, tt := range tests {

@@ -41,7 +41,7 @@ redirect_url = "https://x.example/"
 [[retention.rules]]
 media_after_days = 9
 [media]
-url = "file://user:sesame@host/x"
+url = "file://user:sesame@/x"
 `)
 	settings, err := Describe(path, "/elsewhere", []string{"MINUTEBOOK_WEB_TIME_ZONE=UTC", "MINUTEBOOK_ACCOUNT_CY_OAUTH_CLIENT_SECRET=secret of cy"})
 	if err != nil {

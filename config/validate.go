@@ -6,11 +6,11 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"minutebook/internal/bucket"
 )
@@ -18,6 +18,10 @@ import (
 // accountName matches the names that stand in /webhooks/{account} without
 // escaping.
 var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// logLevels are the words of log.level. The library takes others too, such as "disabled",
+// with which no warning would ever be seen.
+var logLevels = []string{"trace", "debug", "info", "warn", "error"}
 
 // IsAccountName reports whether an account can have a name.
 func IsAccountName(name string) bool { return accountName.MatchString(name) }
@@ -36,8 +40,8 @@ func (c *Config) validate() error {
 	if c.DataDir == "" {
 		bad("data_dir", "is missing: name the folder that holds the archive")
 	}
-	if _, err := zerolog.ParseLevel(c.Log.Level); err != nil {
-		bad("log.level", "%q is none of trace, debug, info, warn, error", c.Log.Level)
+	if !slices.Contains(logLevels, c.Log.Level) {
+		bad("log.level", "%q is none of %s", c.Log.Level, strings.Join(logLevels, ", "))
 	}
 	if f := c.Log.Format; f != LogAuto && f != LogText && f != LogJSON {
 		bad("log.format", "%q is none of auto, text, json", f)
@@ -60,14 +64,21 @@ func (c *Config) validate() error {
 	c.validateImport(bad)
 	c.validateUpkeep(bad)
 	c.validateNotify(bad)
-	if bucket.IsAddress(c.Media.URL) {
-		if err := bucket.Check(c.Media.URL); err != nil {
+	if at := c.Media.URL; bucket.IsAddress(at) {
+		if err := bucket.Check(at); err != nil {
 			bad("media.url", "%v", err)
 		}
-	} else if _, err := url.Parse(c.Media.URL); err != nil {
-		bad("media.url", "is not an address") // the error would show it all
+	} else if !isMediaDir(at) {
+		bad("media.url", "is none of file:, file:///path and s3://bucket/prefix") // the address may have credentials
 	}
 	return errors.Join(errs...)
+}
+
+// isMediaDir reports whether media.url names a directory.
+func isMediaDir(address string) bool {
+	path, isFile := strings.CutPrefix(address, "file:")
+	u, err := url.Parse(address)
+	return address == "" || isFile && (path == "" || err == nil && u.Host == "" && filepath.IsAbs(u.Path))
 }
 
 func (c *Config) validateListeners(bad func(string, string, ...any)) {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"minutebook/web/access"
 )
 
 // meetingAddress returns the address of a meeting's page. With at >= 0 the page
@@ -100,16 +102,21 @@ func basePathOf(public *url.URL) basePath {
 	return basePath(strings.TrimRight(public.Path, "/"))
 }
 
-// checkRoutes fails when the base path begins as an address of the page does: a request
-// for it would have two meanings.
-func (b basePath) checkRoutes(patterns []string) error {
+// CheckPublicURL fails when the path of the page's public address begins as an address of
+// the page does, with these settings or others: a request for it would have two meanings.
+func CheckPublicURL(public *url.URL) error {
 	first := func(path string) string {
 		segment, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		return segment
 	}
-	for _, pattern := range append(patterns, "/external/v1/") {
-		_, path, _ := strings.Cut(pattern, "/")
-		if b != "" && first(path) == first(string(b)) {
+	base := basePathOf(public)
+	if base == "" {
+		return nil
+	}
+	unused := &server{Options: Options{Entry: Entry{People: &access.DB{}, Passwords: true}}, compress: func(http.Handler) http.HandlerFunc { return nil }}
+	for _, r := range append(unused.routes(), route{pattern: "/external/v1/"}) {
+		_, path, _ := strings.Cut(r.pattern, "/")
+		if first(path) == first(string(base)) {
 			return fmt.Errorf("read web.public_url: its path begins with /%s, as addresses of the page do; choose another one", first(path))
 		}
 	}

@@ -145,7 +145,7 @@ func New(o Options) (*Handler, error) {
 	for _, r := range s.routes() {
 		h.patterns = append(h.patterns, r.pattern)
 	}
-	return h, s.base.checkRoutes(h.Patterns())
+	return h, CheckPublicURL(o.Entry.PublicURL)
 }
 
 // Handler answers all paths of the page.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"minutebook/archive/notes"
+	"minutebook/config"
 	"minutebook/control"
 	"minutebook/web/access"
 )
@@ -17,20 +18,28 @@ func (app *application) Access(ctx context.Context) (*access.DB, error) {
 	if app.access != nil {
 		return app.access, nil
 	}
-	o := access.Options{Archive: app.archive, Now: time.Now, Logger: app.log}
-	if text := app.config().Web.Accounts.Keys; text != "" {
-		keys, err := access.ParseAccountKeys(text)
-		if err != nil {
-			return nil, fmt.Errorf("read the keys of web.accounts: %w", err)
-		}
-		o.AccountKeys = keys
+	keys, err := parseAccountKeys(app.config())
+	if err != nil {
+		return nil, err
 	}
-	db, err := access.Open(ctx, o)
+	db, err := access.Open(ctx, access.Options{Archive: app.archive, AccountKeys: keys, Now: time.Now, Logger: app.log})
 	if err != nil {
 		return nil, err
 	}
 	app.access = db
 	return db, nil
+}
+
+// parseAccountKeys returns the keys of people's own accounts, nil where there are none.
+func parseAccountKeys(cfg *config.Config) ([][]byte, error) {
+	if cfg.Web.Accounts.Keys == "" {
+		return nil, nil
+	}
+	keys, err := access.ParseAccountKeys(cfg.Web.Accounts.Keys)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of web.accounts: %w", err)
+	}
+	return keys, nil
 }
 
 // openAccess opens access.db for the daemon and records the configuration that it

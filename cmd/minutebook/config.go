@@ -38,7 +38,7 @@ Exit codes: 0 all is well, 2 a mistake.`,
 			if unknown := cfg.UnknownVariables(m.Environ); len(unknown) > 0 {
 				return &usageError{errors.New("check the environment: " + describeVariables(unknown))}
 			}
-			if err := checkCertificates(cfg); err != nil {
+			if err := checkUse(cfg); err != nil {
 				return &usageError{err}
 			}
 			path, err := m.configFile()

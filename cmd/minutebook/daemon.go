@@ -116,7 +116,7 @@ func isServed(ctx context.Context, dir string) bool {
 }
 
 func (d *daemon) open(ctx context.Context) (err error) {
-	if err := checkCertificates(d.config()); err != nil {
+	if err := checkUse(d.config()); err != nil {
 		return &usageError{err}
 	}
 	if err := d.openListeners(); err != nil {

@@ -126,9 +126,9 @@ func (d *daemon) listLeftWebhooks(ctx context.Context, accounts []string) (ids [
 	return ids
 }
 
-// checkCertificates fails when the certificates that a configuration names cannot be
-// used: the next start would fail, perhaps in months.
-func checkCertificates(cfg *config.Config) error {
+// checkUse fails when a part of the daemon cannot use a configuration that is valid by
+// itself: the next start would fail, perhaps in months.
+func checkUse(cfg *config.Config) error {
 	for _, s := range []struct{ setting, cert, key string }{{"web.tls_cert", cfg.Web.TLSCert, cfg.Web.TLSKey}, {"receiver.tls_cert", cfg.Receiver.TLSCert, cfg.Receiver.TLSKey}} {
 		if s.cert == "" {
 			continue
@@ -137,7 +137,17 @@ func checkCertificates(cfg *config.Config) error {
 			return fmt.Errorf("%s: %w", s.setting, err)
 		}
 	}
-	return nil
+	if err := receiver.CheckSecrets(webhookSecrets(cfg)); err != nil {
+		return err
+	}
+	if _, err := parseAccountKeys(cfg); err != nil {
+		return err
+	}
+	entry, err := newEntry(cfg.Web, nil)
+	if err != nil {
+		return err
+	}
+	return web.CheckPublicURL(entry.PublicURL)
 }
 
 // prepare reads the configuration and makes everything that belongs to it. It changes
@@ -151,7 +161,7 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 	if file.IsEmpty() && !d.deps().Configuration.IsEmpty() {
 		return p, fmt.Errorf("read configuration %s: the file has become empty; write it again, or restart", file.Path)
 	}
-	if err := checkCertificates(next); err != nil {
+	if err := checkUse(next); err != nil {
 		return p, err
 	}
 	present := d.config()
@@ -163,9 +173,6 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 	}
 	if p.result.Left, err = missingAccounts(present, p.cfg); err != nil {
 		return p, fmt.Errorf("read configuration %s: %w", file.Path, err)
-	}
-	if err := receiver.CheckSecrets(webhookSecrets(p.cfg)); err != nil {
-		return p, err
 	}
 	if p.clients, err = d.newClients(p.cfg, d.configured); err != nil {
 		return p, err

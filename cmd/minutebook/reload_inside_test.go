@@ -220,7 +220,7 @@ func TestReloadKeepsClipsUnderWay(t *testing.T) {
 }
 
 // TestReloadRefusesHalfWrittenFiles loads a file that has become empty, as an editor leaves
-// it for a moment, and certificates that cannot be used: nothing changes.
+// it for a moment, and what the daemon cannot use: nothing changes.
 func TestReloadRefusesHalfWrittenFiles(t *testing.T) {
 	t.Parallel()
 	l := startLoaded(t)
@@ -235,7 +235,12 @@ func TestReloadRefusesHalfWrittenFiles(t *testing.T) {
 		"has become empty":    func(c *config.Config) { c.Web.TimeZone, l.empty = "UTC", true },
 		"web.tls_cert: ":      func(c *config.Config) { c.Web.TLSCert, c.Web.TLSKey = broken, broken },
 		"receiver.tls_cert: ": func(c *config.Config) { c.Receiver.TLSCert, c.Receiver.TLSKey = broken, broken },
-		"is not there":        func(c *config.Config) { c.Receiver.TLSCert, c.Receiver.TLSKey = broken+"x", broken },
+		"64 hexadecimal":      func(c *config.Config) { c.Web.Accounts.Keys = "00" },
+		"begins with /me":     func(c *config.Config) { c.Web.PublicURL = "http://localhost:8377/me" },
+		"it has 1 bytes": func(c *config.Config) {
+			c.Accounts = []config.Account{{Name: "a", WebhookSecrets: []string{"whsec_AA=="}}}
+		},
+		"is not there": func(c *config.Config) { c.Receiver.TLSCert, c.Receiver.TLSKey = broken+"x", broken },
 	} {
 		l.mu.Lock()
 		next := l.next
