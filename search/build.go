@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/archive"
+	"minutebook/internal/diskspace"
+	"minutebook/internal/durable"
 )
 
 // build fills a new generation with the whole archive, newest meetings first,
@@ -21,7 +26,7 @@ func (x *Index) build(ctx context.Context, serving, g *generation) error {
 		return err
 	}
 	x.mu.Lock()
-	x.serving, x.next, x.reason, x.damaged = g, nil, "", false
+	x.serving, x.next, x.reason, x.damaged, x.postponed = g, nil, "", false, false
 	x.mu.Unlock()
 	x.log.Info().Int("generation", g.number).Msg("search index is whole")
 	if serving != g {
@@ -45,7 +50,7 @@ func (x *Index) fillGeneration(ctx context.Context, serving, g *generation) erro
 	chunks := make(chan *chunk)
 	work.Go(func() error {
 		defer close(chunks)
-		return x.readChunks(ctx, g, chunks)
+		return x.readChunks(ctx, serving, g, chunks)
 	})
 	work.Go(func() error {
 		for c := range chunks {
@@ -64,9 +69,13 @@ func (x *Index) fillGeneration(ctx context.Context, serving, g *generation) erro
 	return work.Wait()
 }
 
-// readChunks walks over the part of the archive that a generation lacks.
-func (x *Index) readChunks(ctx context.Context, g *generation, chunks chan<- *chunk) error {
+// readChunks walks over the part of the archive that a generation lacks, as long as the disk
+// has room.
+func (x *Index) readChunks(ctx context.Context, serving, g *generation, chunks chan<- *chunk) error {
 	for at := g.buildState(); !at.Built; {
+		if err := x.keepRoom(ctx, serving, g); err != nil {
+			return err
+		}
 		c, err := x.readChunk(ctx, g, at)
 		if err != nil {
 			return err
@@ -79,6 +88,97 @@ func (x *Index) readChunks(ctx context.Context, g *generation, chunks chan<- *ch
 		at = c.next
 	}
 	return nil
+}
+
+// What a building leaves free on the disk, half as much again as the room without which the receiver
+// takes nothing, and how long it waits for more.
+const (
+	roomLeft  = 96 << 20
+	roomPause = 10 * time.Minute
+)
+
+// errNoRoom means that a building would fill the disk.
+var errNoRoom = errors.New("the disk has no room for another index beside the one that answers")
+
+// noRoomSuffix ends the reason of a rebuild that waits for room.
+const noRoomSuffix = "; it waits: the disk has no room for another index beside the one that answers"
+
+// sizeOf adds up the files of a folder. One that goes away meanwhile counts nothing.
+func sizeOf(dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	return size
+}
+
+// readRoom is how much of the disk with a directory is free.
+func readRoom(dir string) (int64, error) {
+	free, _, err := diskspace.Read(dir)
+	return free, err
+}
+
+// hasRoom reports whether the disk has so many bytes beside those that stay free; also where
+// that is unknown.
+func (x *Index) hasRoom(bytes int64) bool {
+	free, err := x.room(x.dir)
+	return err != nil || free >= roomLeft+bytes
+}
+
+// keepRoom fails with errNoRoom where the disk has too little room for a generation and the
+// serving one follows the archive without it. Where none does, it waits for room.
+func (x *Index) keepRoom(ctx context.Context, serving, g *generation) error {
+	if x.hasRoom(0) {
+		return nil
+	}
+	if serving != g && serving.isCurrent() {
+		return errNoRoom
+	}
+	x.log.Warn().Int("meetings", g.buildState().Walked).Msg("the search index waits for room on the disk")
+	for !x.hasRoom(0) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(x.roomPause):
+		}
+	}
+	return nil
+}
+
+// postpone removes a generation for which the disk has no room, if it was begun, and notes that
+// it is still wanted. It is begun again once there is room, see isPostponed.
+func (x *Index) postpone(g *generation) error {
+	x.mu.Lock()
+	if !x.postponed {
+		x.reason += noRoomSuffix
+		x.log.Warn().Str("reason", x.reason).Msg("the search index is not built anew yet")
+	}
+	x.next, x.rebuildWanted, x.postponed = nil, true, true
+	x.retryAt = x.now().Add(x.roomPause)
+	why := x.reason
+	x.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	x.columns.forgetStore(g.meetings)
+	if err := g.remove(); err != nil {
+		return err
+	}
+	if err := durable.WriteFile(x.requestPath(), []byte(why)); err != nil {
+		return fmt.Errorf("note that the search index is to be built anew: %w", err)
+	}
+	return nil
+}
+
+// isPostponed reports whether a rebuild that is wanted waits for room on the disk.
+func (x *Index) isPostponed() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.postponed && x.rebuildWanted && x.now().Before(x.retryAt)
 }
 
 // buildState returns the state of the index that is behind the other.

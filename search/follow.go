@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,7 +62,10 @@ func (x *Index) await(ctx context.Context, at archive.Position) error {
 	waiting, wake := context.WithCancel(ctx)
 	defer wake()
 	x.mu.Lock()
-	if x.wake = wake; x.rebuildWanted {
+	switch x.wake = wake; {
+	case x.rebuildWanted && x.postponed:
+		defer time.AfterFunc(x.retryAt.Sub(x.now()), wake).Stop()
+	case x.rebuildWanted:
 		wake()
 	}
 	x.mu.Unlock()
@@ -118,13 +122,19 @@ func (x *Index) CatchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if next == nil && x.rebuildRequested() {
+		if next == nil && x.rebuildRequested() && !x.isPostponed() {
 			if next, err = x.startNext(ctx, serving); err != nil {
 				return err
 			}
 		}
 		if next != nil {
 			err := x.build(ctx, serving, next)
+			if errors.Is(err, errNoRoom) {
+				if err := x.postpone(next); err != nil {
+					return err
+				}
+				continue
+			}
 			if errors.Is(err, segment.ErrDamaged) {
 				err = x.restartNext(ctx, serving, next, err)
 			}
@@ -134,9 +144,9 @@ func (x *Index) CatchUp(ctx context.Context) error {
 			continue
 		}
 		switch more, err := x.follow(ctx, serving); {
-		case errors.Is(err, archive.ErrForeignEpoch):
-			x.requestRebuild(err)
-		case errors.Is(err, segment.ErrDamaged):
+		case err != nil && x.isPostponed():
+			return err
+		case errors.Is(err, archive.ErrForeignEpoch), errors.Is(err, segment.ErrDamaged):
 			x.requestRebuild(err)
 		case err != nil:
 			return err
@@ -203,8 +213,12 @@ func (x *Index) rebuildRequested() bool {
 	return x.rebuildWanted
 }
 
-// startNext begins a new generation, while the old one serves.
+// startNext begins a new generation, while the old one serves. It returns nil where the disk
+// has no room for as much again.
 func (x *Index) startNext(ctx context.Context, serving *generation) (*generation, error) {
+	if serving.isCurrent() && !x.hasRoom(sizeOf(serving.dir)) {
+		return nil, x.postpone(nil)
+	}
 	head, err := x.archive.Head(ctx)
 	if err != nil {
 		return nil, err
@@ -215,7 +229,8 @@ func (x *Index) startNext(ctx context.Context, serving *generation) (*generation
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.next, x.rebuildWanted = g, false
+	x.next, x.rebuildWanted, x.postponed = g, false, false
+	x.reason = strings.TrimSuffix(x.reason, noRoomSuffix)
 	return g, durable.Remove(x.requestPath())
 }
 

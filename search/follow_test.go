@@ -91,3 +91,62 @@ func TestARebuildSaysWhy(t *testing.T) {
 		t.Errorf("afterwards generation %d answers: %+v", h.index.serving.number, p)
 	}
 }
+
+// TestARebuildFillsNoDisk has a rebuild wait for room, before it begins and in the middle of
+// it: the index that answers follows the archive meanwhile, and the reason is told.
+func TestARebuildFillsNoDisk(t *testing.T) {
+	h := newFixture(t)
+	x := h.index
+	h.add(threeMeetings()...)
+	h.catchUp()
+	now, free := testNow, int64(0)
+	x.now, x.room = func() time.Time { return now }, func(string) (int64, error) { return free, nil }
+	looks := 0
+	for i, room := range []func(string) (int64, error){
+		func(string) (int64, error) { return roomLeft, nil }, // too little to begin
+		func(string) (int64, error) {
+			if looks++; looks > 1 {
+				return roomLeft - 1, nil
+			}
+			return 2 * roomLeft, nil
+		},
+	} {
+		x.room = room
+		x.Rebuild()
+		now = now.Add(2 * roomPause)
+		h.catchUp()
+		id := int64(10 + i)
+		h.add(meeting(id, "Later", "en", day(28), []utterance{{0, "Anna Lee", "walrus"}}, nil))
+		h.catchUp()
+		a := h.search(Request{Query: "walrus"})
+		if a.Total != i+1 || !a.Progress.Rebuilding || strings.Count(a.Progress.Reason, "no room") != 1 {
+			t.Errorf("without room: %d found, %+v", a.Total, a.Progress)
+		}
+		if names, err := listGenerations(filepath.Join(h.dir, "index")); err != nil || len(names) != 1 || names[0].number != 1 {
+			t.Errorf("there are %v, %v", names, err)
+		}
+	}
+	x.room = func(string) (int64, error) { return 2 * roomLeft, nil }
+	now = now.Add(2 * roomPause)
+	h.catchUp()
+	if p := x.Progress(); p.Rebuilding || p.Reason != "" || x.serving.number != 2 {
+		t.Errorf("with room: generation %d, %+v", x.serving.number, p)
+	}
+}
+
+// TestAFirstBuildingWaitsForRoom has the disk full until it is looked at for the third time.
+func TestAFirstBuildingWaitsForRoom(t *testing.T) {
+	h := newFixture(t)
+	looks := 0
+	h.index.roomPause, h.index.room = time.Millisecond, func(string) (int64, error) {
+		if looks++; looks < 4 {
+			return 0, nil
+		}
+		return roomLeft, nil
+	}
+	h.add(threeMeetings()...)
+	h.catchUp()
+	if checkAnswers(h); looks < 4 {
+		t.Errorf("it looked %d times", looks)
+	}
+}

@@ -42,7 +42,13 @@ func (x *Index) forget(ctx context.Context, _ int64) error {
 		return err
 	}
 	x.requestRebuild(errors.New("a forgotten meeting is still in its files"))
-	return x.CatchUp(ctx)
+	if err := x.CatchUp(ctx); err != nil {
+		return err
+	}
+	if x.isPostponed() {
+		return fmt.Errorf("forget a meeting in the search index: it must be built anew: %w: make room", errNoRoom)
+	}
+	return nil
 }
 
 // expunge writes the segments with deleted documents again. It returns false

@@ -30,15 +30,17 @@ type Options struct {
 // Index answers searches over an archive. Its methods may be called
 // concurrently.
 type Index struct {
-	archive *archive.Archive
-	dir     string
-	log     zerolog.Logger
-	now     func() time.Time
-	busy    func() bool
-	langs   *text.Languages
-	columns *columnCache
-	tuning  tuning
-	workers int // goroutines that one search may use
+	archive   *archive.Archive
+	dir       string
+	log       zerolog.Logger
+	now       func() time.Time
+	busy      func() bool
+	langs     *text.Languages
+	columns   *columnCache
+	tuning    tuning
+	workers   int // goroutines that one search may use
+	room      func(dir string) (free int64, err error)
+	roomPause time.Duration // between looks at the room
 
 	work chan struct{} // has room for the one goroutine that writes
 
@@ -49,6 +51,8 @@ type Index struct {
 	rebuildWanted bool         // the serving indexes are to be built anew
 	reason        string       // why next is being built, or is to be
 	damaged       bool         // damage of the serving indexes was met
+	postponed     bool         // the rebuild that is wanted waits for room on the disk
+	retryAt       time.Time    // when it is tried again
 	wake          func()       // ends the wait of Follow for a change
 	closed        bool
 }
@@ -61,7 +65,7 @@ var ErrClosed = errors.New("the search index is closed")
 // by CatchUp and Follow. It fails when the index is open in another process,
 // or the disk does not let it write.
 func Open(ctx context.Context, o Options) (*Index, error) {
-	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: text.NewLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0), work: make(chan struct{}, 1), wake: func() {}}
+	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: text.NewLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0), room: readRoom, roomPause: roomPause, work: make(chan struct{}, 1), wake: func() {}}
 	if x.dir == "" {
 		x.dir = filepath.Join(o.Archive.Dir(), "index")
 	}
