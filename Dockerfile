@@ -15,15 +15,14 @@ COPY . .
 ARG VERSION
 RUN VERSION=$VERSION packaging/build /out/minutebook ${TARGETARCH:-$(go env GOHOSTARCH)} && mkdir -m 0700 /out/data /out/backups
 
-# Nothing but the program, the certificates it trusts and the time zones.
+# Nothing but the program, which holds the time zones, and the certificates it trusts.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /zoneinfo.zip
 COPY --from=build /src/packaging/container.toml /etc/minutebook/config.toml
 COPY --from=build /out/minutebook /usr/bin/minutebook
 COPY --from=build --chown=65532:65532 /out/data /data
 COPY --from=build --chown=65532:65532 /out/backups /backups
-ENV PATH=/usr/bin ZONEINFO=/zoneinfo.zip TMPDIR=/data \
+ENV PATH=/usr/bin TMPDIR=/data \
 	MINUTEBOOK_CONFIG=/etc/minutebook/config.toml MINUTEBOOK_DATA_DIR=/data
 USER 65532:65532
 VOLUME /data

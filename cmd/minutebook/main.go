@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // the image, and a small system, have no files of time zones
 	"unicode"
 
 	"minutebook/internal/phrase"
