@@ -24,6 +24,7 @@ const AddedName = "accounts.toml"
 type addedAccount struct {
 	Name    string `toml:"name"`
 	BaseURL string `toml:"base_url"`
+	Email   string `toml:"email,omitempty"` // of the account's owner
 	APIKey  string `toml:"api_key"`
 	// AllowPrivate is set for a service in one's own network.
 	AllowPrivate bool `toml:"allow_private,omitempty"`
@@ -44,7 +45,7 @@ func (c *Config) readAddedAccounts() error {
 		return err
 	}
 	for _, a := range f.Accounts {
-		c.Accounts = append(c.Accounts, Account{Name: a.Name, BaseURL: a.BaseURL, APIKey: a.APIKey, AllowPrivate: a.AllowPrivate})
+		c.Accounts = append(c.Accounts, Account{Name: a.Name, BaseURL: a.BaseURL, Email: a.Email, APIKey: a.APIKey, AllowPrivate: a.AllowPrivate})
 	}
 	return nil
 }
@@ -60,25 +61,26 @@ func readAdded(dir string) (f addedFile, err error) {
 		return f, fmt.Errorf("read the accounts that were added on the page: %w", durable.ExplainAccess(dir, err))
 	}
 	if err := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(&f); err != nil {
-		return f, fmt.Errorf("read %s: it is no list of [[accounts]] with name, base_url and api_key; mend it, or delete it and add the account again", path)
+		return f, fmt.Errorf("read %s: it is no list of [[accounts]] with name, base_url, email and api_key; mend it, or delete it and add the account again", path)
 	}
 	return f, nil
 }
 
-// AddAccount keeps an account with an API key in the data directory. It is one of the
-// configuration from the next [Load] on. Recordings of a service whose address is a
-// private one may come from such addresses too. It fails when one of the name was added before.
-func AddAccount(dir, name, baseURL, key string) error {
+// AddAccount keeps the name, address, owner and API key of an account in the data directory.
+// It is one of the configuration from the next [Load] on. Recordings of a service whose
+// address is a private one may come from such addresses too. It fails when one of the name
+// was added before.
+func AddAccount(dir string, account Account) error {
 	f, err := readAdded(dir)
 	if err != nil {
 		return err
 	}
 	for _, a := range f.Accounts {
-		if a.Name == name {
-			return fmt.Errorf("add account %s: it was added before", name)
+		if a.Name == account.Name {
+			return fmt.Errorf("add account %s: it was added before", a.Name)
 		}
 	}
-	f.Accounts = append(f.Accounts, addedAccount{name, baseURL, key, isPrivate(baseURL)})
+	f.Accounts = append(f.Accounts, addedAccount{account.Name, account.BaseURL, account.Email, account.APIKey, isPrivate(account.BaseURL)})
 	return f.write(dir)
 }
 

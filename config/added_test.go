@@ -14,12 +14,12 @@ func TestAccountsOfThePageFollowThoseOfTheFile(t *testing.T) {
 	text := "data_dir = \"data\"\n[[accounts]]\nname = \"first\"\nbase_url = \"https://service.example/external/v1\"\napi_key = \"k1\"\n"
 	data := filepath.Join(dir, "data")
 	for _, err := range []error{os.WriteFile(path, []byte(text), 0o600), os.Mkdir(data, 0o700),
-		AddAccount(data, "main", "https://service.example/external/v1", "secret-key")} {
+		AddAccount(data, Account{Name: "main", BaseURL: "https://service.example/external/v1", Email: "ada@company.example", APIKey: "secret-key"})} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := AddAccount(data, "main", "https://service.example/external/v1", "other"); err == nil {
+	if err := AddAccount(data, Account{Name: "main", BaseURL: "https://service.example/external/v1", APIKey: "other"}); err == nil {
 		t.Error("an account is added twice")
 	}
 	added := filepath.Join(data, AddedName)
@@ -27,7 +27,7 @@ func TestAccountsOfThePageFollowThoseOfTheFile(t *testing.T) {
 		t.Errorf("the file is %v, %v", info, err)
 	}
 	c, err := Load(path, "", nil)
-	if err != nil || len(c.Accounts) != 2 || c.Accounts[1].Name != "main" || c.Accounts[1].APIKey != "secret-key" || c.Accounts[1].AllowPrivate {
+	if err != nil || len(c.Accounts) != 2 || c.Accounts[1].Name != "main" || c.Accounts[1].APIKey != "secret-key" || c.Accounts[1].Email != "ada@company.example" || c.Accounts[1].AllowPrivate {
 		t.Fatalf("loaded: %+v, %v", c, err)
 	}
 	// Its variables come first, as those of the other accounts do.
@@ -50,7 +50,7 @@ func TestAccountsOfThePageFollowThoseOfTheFile(t *testing.T) {
 	if err := os.Remove(added); err != nil {
 		t.Fatal(err)
 	}
-	if err := AddAccount(data, "main", "https://other.example/external/v1", "k"); err != nil {
+	if err := AddAccount(data, Account{Name: "main", BaseURL: "https://other.example/external/v1", APIKey: "k"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Load(path, "", nil); err == nil {

@@ -158,7 +158,7 @@ func TestNearestKey(t *testing.T) {
 func TestDescribeNamesAddedAccounts(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config.toml")
-	if err := AddAccount(dir, "main", "http://127.0.0.1:1/external/v1", "key-of-main"); err != nil {
+	if err := AddAccount(dir, Account{Name: "main", BaseURL: "http://127.0.0.1:1/external/v1", APIKey: "key-of-main"}); err != nil {
 		t.Fatal(err)
 	}
 	for key, isInFile := range map[string]bool{"": false, "api_key = \"key-of-ada\"\n": true} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"minutebook/archive/inbox"
 	syncer "minutebook/sync"
@@ -36,6 +37,7 @@ type setupPage struct {
 	State    *syncer.AccountStatus
 	Found    int    // meetings that are kept
 	Address  string // as it was typed in
+	Email    string // of the account's owner, as it was typed in
 	Notice   string // why the account was not added
 	Receiver string // the public address of the receiver
 	Listens  bool   // a webhook exists
@@ -58,7 +60,11 @@ func (s *server) needsSetup(ctx context.Context) bool {
 
 // showSetup answers /setup.
 func (s *server) showSetup(w http.ResponseWriter, r *http.Request) error {
-	return s.renderSetup(w, r, http.StatusOK, &setupPage{})
+	p := &setupPage{}
+	if person := visitorOf(r.Context()).Person; person != nil {
+		p.Email = person.Address()
+	}
+	return s.renderSetup(w, r, http.StatusOK, p)
 }
 
 // renderSetup renders the page with the words that p has.
@@ -107,10 +113,10 @@ func (s *server) addAccount(w http.ResponseWriter, r *http.Request) error {
 	if !s.needsSetup(r.Context()) {
 		return &failure{http.StatusConflict, "This archive has an account. Further ones are written under [[accounts]] in the configuration."}
 	}
-	p := &setupPage{Address: r.PostForm.Get("address")}
+	p := &setupPage{Address: r.PostForm.Get("address"), Email: r.PostForm.Get("email")}
 	trial, err := accounts.NewTrial(p.Address, r.PostForm.Get("key"))
 	if err == nil {
-		trial.Logger, trial.UserAgent = s.Logger, "minutebook/"+s.Version
+		trial.Email, trial.Logger, trial.UserAgent = strings.TrimSpace(p.Email), s.Logger, "minutebook/"+s.Version
 		err = trial.Try(r.Context())
 	}
 	if err == nil {

@@ -66,7 +66,7 @@ func (d *daemon) newSetup(cfg *config.Config) *web.Setup {
 func (d *daemon) addAccount(ctx context.Context, name string, t accounts.Trial) error {
 	ctx = context.WithoutCancel(ctx)
 	dir := d.config().DataDir
-	if err := config.AddAccount(dir, name, t.BaseURL, t.Key); err != nil {
+	if err := config.AddAccount(dir, config.Account{Name: name, BaseURL: t.BaseURL, Email: t.Email, APIKey: t.Key}); err != nil {
 		return err
 	}
 	if _, err := d.reload(ctx); err != nil {

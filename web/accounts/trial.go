@@ -19,6 +19,7 @@ var ErrAddress = errors.New("this is no address of the service: it begins with h
 // Trial is an account that is tried before it becomes one of the configuration.
 type Trial struct {
 	BaseURL, Key string
+	Email        string       // of the account's owner; "" where nobody has said it
 	HTTP         *http.Client // nil: the client's own
 	Logger       zerolog.Logger
 	UserAgent    string
