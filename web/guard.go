@@ -17,10 +17,13 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-sr
 // refuses returns why a request is answered under no address of this page, and the status
 // that says so, 0 for a request that is not refused.
 func (s *server) refuses(r *http.Request) (reason string, status int) {
+	asksNobody := s.Identify == nil && s.Entry.isOwners()
 	switch {
+	case !hostAllowed(r, s.hosts) && asksNobody:
+		return "this archive has one owner and is not served under that host name; ask by its IP address", http.StatusMisdirectedRequest
 	case !hostAllowed(r, s.hosts):
 		return "this archive is not served under that host name; add the name to hosts under [web] in the configuration", http.StatusMisdirectedRequest
-	case s.Identify == nil && s.Entry.isOwners() && isForwarded(r):
+	case asksNobody && !s.isMonitor && isForwarded(r):
 		return "this archive has one owner and asks nobody who they are, so it answers no proxy; " +
 			`write access = "people" or "proxy" under [web] in the configuration`, http.StatusForbidden
 	}

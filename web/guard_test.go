@@ -2,11 +2,15 @@ package web
 
 import (
 	"bufio"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"minutebook/internal/testrun"
 )
@@ -147,5 +151,33 @@ func TestAssetsAreKeptForGood(t *testing.T) {
 	}
 	if resp, _ := s.get("/static/000000000000/app.js"); resp.StatusCode != 404 {
 		t.Errorf("an asset of another build: %d, want 404", resp.StatusCode)
+	}
+}
+
+// TestTheOwnersMonitorIsAskedByAddress asks the listener for health and metrics of an archive
+// that has one owner, whose hosts have no names: it says how it is asked, and answers proxies
+// and old clients, such as the checks of HAProxy.
+func TestTheOwnersMonitorIsAskedByAddress(t *testing.T) {
+	o := newSite(t).options()
+	o.Identify, o.Hosts, o.Registry = nil, nil, prometheus.NewRegistry()
+	monitor := httptest.NewServer(NewMonitor(o))
+	defer monitor.Close()
+	address := monitor.Listener.Addr().String()
+	for request, want := range map[string]string{
+		"GET /metrics HTTP/1.1\r\nHost: " + address + "\r\nX-Forwarded-For: 192.0.2.1\r\n": " 200 ",
+		"GET /healthz HTTP/1.0\r\nHost: " + address + "\r\n":                               " 200 ",
+		"GET /metrics HTTP/1.1\r\nHost: minutes.example\r\n":                               "ask by its IP address",
+		"GET /metrics HTTP/1.1\r\nHost: minutes.example\r\nX-Forwarded-For: 192.0.2.1\r\n": " 421 ",
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(conn, request+"Connection: close\r\n\r\n")
+		answer, failed := io.ReadAll(conn)
+		conn.Close()
+		if err != nil || failed != nil || !strings.Contains(string(answer), want) || strings.Contains(string(answer), "hosts under [web]") {
+			t.Errorf("%q: %s, %v, %v; want %s", request, answer, err, failed, want)
+		}
 	}
 }

@@ -186,9 +186,10 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 }
 
 // NewMonitor returns the handler of a listener for /healthz, /readyz and /metrics alone, which
-// nobody has to sign in for. Hosts are checked as for the page. Its registry has the metrics that [New] has registered.
+// nobody has to sign in for. Hosts are checked as for the page, and proxies may ask: they
+// get nothing that is not everybody's there. Its registry has the metrics that [New] has registered.
 func NewMonitor(o Options) http.Handler {
-	s := &server{Options: o, hosts: hostNames(&o)}
+	s := &server{Options: o, hosts: hostNames(&o), isMonitor: true}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)

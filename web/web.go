@@ -131,6 +131,8 @@ type server struct {
 
 	compress func(http.Handler) http.HandlerFunc
 
+	isMonitor bool // it answers for NewMonitor
+
 	next atomic.Pointer[server] // the page that has replaced this one; nil: none has
 }
 
