@@ -37,8 +37,8 @@ type Finding struct {
 	Remedy   string   `json:"remedy,omitempty"` // a sentence; "" where nothing needs doing
 }
 
-// DoctorRequest asks for an examination. Account calls, test deliveries and the call of
-// the backups' bucket are left out with Offline.
+// DoctorRequest asks for an examination. Account calls, test deliveries and the calls of
+// buckets are left out with Offline.
 type DoctorRequest struct {
 	Offline bool `json:"offline,omitempty"`
 }
@@ -76,7 +76,7 @@ func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResu
 	e.examineState(ctx)
 	e.examineDatabases(ctx)
 	e.examineDisk(ctx)
-	e.examineMedia(ctx)
+	e.examineMedia(ctx, q.Offline)
 	e.examineBackupPlace(ctx, q.Offline)
 	if e.examineLocks(ctx, lockPatience) && !q.Offline {
 		e.examineAccounts(ctx)
@@ -160,9 +160,13 @@ func (e *examination) judgeState(s *StatusResult, now time.Time) {
 	}
 }
 
-// examineMedia asks the store of recordings whether it can be used.
-func (e *examination) examineMedia(ctx context.Context) {
-	err := media.Check(ctx, e.h.Archive.Media())
+// examineMedia asks the store of recordings whether it can be used: a bucket unless offline.
+func (e *examination) examineMedia(ctx context.Context, offline bool) {
+	store := e.h.Archive.Media()
+	if offline && media.Dir(store) == "" {
+		return
+	}
+	err := media.Check(ctx, store)
 	if err == nil {
 		e.add("store of recordings", SeverityOK, "", "it can be used")
 		return

@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
@@ -195,7 +198,7 @@ func TestDoctorAsksTheStoreOfRecordings(t *testing.T) {
 	a := archivetest.New(t)
 	for _, want := range []Severity{SeverityOK, SeverityError} {
 		e := examination{h: Deps{Archive: a}}
-		e.examineMedia(t.Context())
+		e.examineMedia(t.Context(), false)
 		if len(e.findings) != 1 || e.findings[0].Severity != want || (want == SeverityError) != strings.Contains(e.findings[0].Text, "mount its file system") {
 			t.Errorf("%+v", e.findings)
 		}
@@ -265,5 +268,30 @@ func TestDoctorLooksAtThePlaceOfTheBackups(t *testing.T) {
 				t.Errorf("%+v", e.findings)
 			}
 		})
+	}
+}
+
+// TestDoctorOfflineCallsNoBucket has recordings in a bucket whose server would be called.
+func TestDoctorOfflineCallsNoBucket(t *testing.T) {
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer server.Close()
+	place := "s3://recordings/media?region=us-east-1&endpoint=" + server.URL
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, MediaURL: place, Logger: zerolog.Nop(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, offline := range []bool{true, false} {
+		before := calls.Load()
+		e := examination{h: Deps{Archive: a, Proof: Proof{From: place}}}
+		e.examineMedia(t.Context(), offline)
+		e.examineBackupPlace(t.Context(), offline)
+		if got := calls.Load() - before; offline != (got == 0) || offline != (len(e.findings) == 0) {
+			t.Errorf("offline %v: %d calls, %+v", offline, got, e.findings)
+		}
 	}
 }

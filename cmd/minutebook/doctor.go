@@ -59,7 +59,7 @@ configuration cannot be read.`,
 			return m.printFindings(findings)
 		},
 	}
-	cmd.Flags().BoolVar(&q.Offline, "offline", false, "call neither the service nor the public addresses nor the provider nor the bucket of the backups")
+	cmd.Flags().BoolVar(&q.Offline, "offline", false, "call neither the service nor the public addresses nor the provider nor the buckets of recordings and backups")
 	return m.jsonFlag(cmd)
 }
 
