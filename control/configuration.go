@@ -1,11 +1,13 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -54,7 +56,7 @@ func (c Configuration) Differs(running Configuration) string {
 	case c.Path == "" || c.SHA256 == running.SHA256:
 		return ""
 	case running.Path == "":
-		return fmt.Sprintf("the daemon runs without a configuration file, so the settings of %s do not count; restart it with -c to load them", c.Path)
+		return fmt.Sprintf("the daemon runs without a configuration file, so the settings of %s do not count; `minutebook reload` loads them where its MINUTEBOOK_CONFIG names the file, else restart it with -c", c.Path)
 	case c.Path == running.Path:
 		return fmt.Sprintf("%s has changed since the daemon loaded it (as of %s), so its present settings do not count; `minutebook reload` loads them",
 			c.Path, running.Time.Format(time.RFC3339))
@@ -82,13 +84,17 @@ type ConfigurationState struct {
 
 // showConfiguration compares the file of a daemon with the configuration it has loaded.
 func (h Deps) showConfiguration() *ConfigurationState {
-	if !h.Running || h.Configuration.Path == "" {
+	path := cmp.Or(h.Configuration.Path, h.FirstConfiguration)
+	if !h.Running || path == "" {
 		return nil
 	}
 	state := &ConfigurationState{Configuration: h.Configuration, NeedsRestart: h.NeedsRestart}
-	now, err := ReadConfiguration(h.Configuration.Path)
+	now, err := ReadConfiguration(path)
+	if h.Configuration.Path == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		state.Outdated = fmt.Sprintf("the file of the daemon's configuration cannot be read any more: %v", err)
+		state.Outdated = fmt.Sprintf("the daemon cannot read the file of its configuration: %v", err)
 		return state
 	}
 	state.Outdated = now.Differs(h.Configuration)

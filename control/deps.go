@@ -69,6 +69,9 @@ type Deps struct {
 	Activities *Activities
 	// Configuration identifies the configuration file of this process.
 	Configuration Configuration
+	// FirstConfiguration is the file that a reload loads once it is there, where the process
+	// was started without one; "": none.
+	FirstConfiguration string
 	// Reload loads it again, while a daemon runs here; nil: none does. NeedsRestart
 	// are the settings that its last reload could not change.
 	Reload       func(context.Context) (Reloaded, error)

@@ -38,7 +38,7 @@ type StatusResult struct {
 	Moved *archive.MovedMeetings `json:"-"`
 	// Retention is the state of the rules; absent where there are none.
 	Retention *archive.RetentionHold `json:"retention,omitempty"`
-	// Configuration is that of the daemon; absent without one, or without a file.
+	// Configuration is that of the daemon; absent without one, or where it neither has a file nor finds a first one.
 	Configuration *ConfigurationState `json:"configuration,omitempty"`
 	// Upkeep is the state of backups, their proofs and the checks, by job.
 	Upkeep    map[string]UpkeepState `json:"upkeep"`

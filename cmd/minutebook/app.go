@@ -83,8 +83,10 @@ type appOptions struct {
 	// Configuration is the file that cfg was read from, Load reads it again, and
 	// LogLevel is the level that it sets. Load is nil where there is nothing to read.
 	Configuration control.Configuration
-	Load          func() (*config.Config, control.Configuration, error)
-	LogLevel      *logLevel
+	// FirstConfiguration is the file that Load reads once it is there; "" with a file.
+	FirstConfiguration string
+	Load               func() (*config.Config, control.Configuration, error)
+	LogLevel           *logLevel
 }
 
 // openApp opens the archive and takes the data directory's lock. The caller closes
@@ -236,7 +238,7 @@ func (app *application) deps() control.Deps {
 		Archive: app.archive, Index: app.Index, IndexState: app.lookAtIndex, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
 		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: cfg.Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
-		Retention: retentionRules(cfg), Configuration: file, Reload: app.reload, NeedsRestart: needsRestart, PageURL: pageURL, Location: zone, Logger: app.log,
+		Retention: retentionRules(cfg), Configuration: file, FirstConfiguration: app.opts.FirstConfiguration, Reload: app.reload, NeedsRestart: needsRestart, PageURL: pageURL, Location: zone, Logger: app.log,
 		Proof: control.Proof{From: cfg.Backup.To, Identity: cfg.Backup.IdentityFile}, Upkeep: app.upkeep, Channels: app.channels, Activities: app.activities,
 	}
 }

@@ -31,10 +31,13 @@ further ones as signed deliveries and fetches their recordings. The first line
 printed is the page's address.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := m.takeData(cmd, "dir"); err != nil {
+				return err
+			}
 			return m.runDemo(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the data in this `directory`; commands read it with --data")
+	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the data in this `directory`; commands read it with --data, which names it here too")
 	cmd.Flags().StringVar(&o.meetings, "meetings", "", "load these instead: a `file` with a Meeting a line (.ndjson or .ndjson.gz)")
 	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the page")
 	checkListen(cmd.Flags())

@@ -106,12 +106,12 @@ func withRecording(t *testing.T, url string, found control.SearchResult) int64 {
 
 // TestDemoSurvivesKill kills the demo in the middle of its work and starts it
 // again on the same data: nothing that was acknowledged is lost, and it goes
-// on to the end.
+// on to the end. --data names the directory as --dir does.
 func TestDemoSurvivesKill(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, "demo", "--dir", dir)
+	p := start(t, "demo", "--data", dir)
 	eventually(t, time.Minute, "deliveries arrive", func() (bool, any) {
 		s := status(t, dir)
 		return s.Inbox.Applied >= 2, s

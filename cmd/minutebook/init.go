@@ -20,11 +20,12 @@ func (m *Main) initCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Create an empty archive",
-		Long: `Create an empty archive in the data directory. Nothing else creates one, so
-that a misspelt data_dir is an error and not a second, empty archive. A directory
-that holds other files is refused, whichever command creates the archive. An archive
-that is there stays as it is. The address and the keys of the accounts are tried at
-the service by one call each, unless --offline is given.`,
+		Long: `Create an empty archive in the data directory. Besides init only setup, demo,
+service and serve --create create one, so that a misspelt data_dir is an error for all
+other commands and not a second, empty archive. A directory that holds other files is
+refused, whichever command creates the archive. An archive that is there stays as it
+is. The address and the keys of the accounts are tried at the service by one call each,
+unless --offline is given.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := m.loadConfig()

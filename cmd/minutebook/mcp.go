@@ -20,7 +20,13 @@ running daemon as well as without one, and leaves the archive to others between
 two questions. The daemon answers the same at /mcp on the page's address.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := m.loadConfig(); err != nil { // a mistake is reported at once
+			dir, err := m.findDataDir()
+			if err != nil {
+				return err
+			}
+			if daemon, err := control.Dial(cmd.Context(), dir); err == nil {
+				daemon.Close()
+			} else if _, err := m.loadConfig(); err != nil { // a mistake is reported at once
 				return err
 			}
 			return mcp.Serve(cmd.Context(), m.Stdin, m.Stdout, m.answerAssistant)

@@ -25,7 +25,7 @@ const daemonStart = 800 * time.Millisecond
 // withOperations runs work with the operations of the archive: the daemon's
 // when one owns the data directory, otherwise ones that open it here.
 func (m *Main) withOperations(ctx context.Context, work func(control.Caller) error) error {
-	cfg, err := m.loadConfig()
+	dir, err := m.findDataDir()
 	if err != nil {
 		return err
 	}
@@ -33,9 +33,10 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 	if err != nil {
 		return err
 	}
+	var cfg *config.Config
 	deadline := time.Now().Add(daemonStart)
 	for {
-		client, err := control.Dial(ctx, cfg.DataDir)
+		client, err := control.Dial(ctx, dir)
 		if err == nil {
 			defer client.Close()
 			if err := m.warnOfOtherConfiguration(ctx, client, given); err != nil {
@@ -45,6 +46,15 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 		}
 		if !errors.Is(err, control.ErrNoDaemon) {
 			return err
+		}
+		if cfg == nil {
+			if cfg, err = m.loadConfig(); err != nil {
+				return err
+			}
+			if cfg.DataDir != dir {
+				dir = cfg.DataDir
+				continue
+			}
 		}
 		err = m.withOwnApp(ctx, cfg, given, work)
 		if !errors.Is(err, archive.ErrInUse) || time.Now().After(deadline) {
@@ -56,6 +66,23 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// findDataDir returns the data directory. A daemon there answers whatever else is wrong with
+// the configuration here: its secrets may be in its own environment alone.
+func (m *Main) findDataDir() (string, error) {
+	path, err := m.configFile()
+	if err != nil {
+		return "", err
+	}
+	if dir, err := config.FindDataDir(path, m.dataDir, m.Environ); err == nil {
+		return dir, nil
+	}
+	cfg, err := m.loadConfig() // names the mistake
+	if err != nil {
+		return "", err
+	}
+	return cfg.DataDir, nil
 }
 
 // explainSight says why a file that is there for the command may not be there for the
@@ -82,8 +109,8 @@ func (m *Main) warnOfOtherConfiguration(ctx context.Context, daemon control.Call
 	if err != nil || !ok {
 		return err
 	}
-	if m.reloading && given.Path == running.Path {
-		return nil // that the file has changed is why the command is given
+	if m.reloading && (given.Path == running.Path || running.Path == "") {
+		return nil // reload says afterwards whether it loaded the file
 	}
 	if difference := given.Differs(running); difference != "" {
 		fmt.Fprintln(m.Stderr, "minutebook: "+difference)

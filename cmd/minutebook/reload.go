@@ -23,7 +23,18 @@ off.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m.reloading = true
-			return perform(m, cmd, "reload", struct{}{}, nil, m.printReloaded)
+			r, err := call[control.Reloaded](cmd.Context(), m, "reload", struct{}{}, nil)
+			if err != nil {
+				return err
+			}
+			// The daemon reads its own file, or none, whichever the command has.
+			if given, err := m.readConfiguration(); err == nil && r.Configuration.Path == "" && given.Path != "" {
+				fmt.Fprintln(m.Stderr, "minutebook: "+given.Differs(r.Configuration))
+			}
+			if m.json {
+				return printJSON(m.Stdout, r)
+			}
+			return m.printReloaded(r)
 		},
 	})
 }

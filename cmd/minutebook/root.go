@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,6 +33,7 @@ type Main struct {
 	dataDir    string // --data
 	json       bool   // --json
 	reloading  bool   // the command is reload
+	root       string // below which the packages' files lie; "": /
 }
 
 // untilStopped are the commands that run until they are stopped. Any other one that is
@@ -193,6 +195,21 @@ func (m *Main) loadConfig() (*config.Config, error) {
 	return cfg, nil
 }
 
+// takeData has --data name the directory that a flag of the command names otherwise.
+func (m *Main) takeData(cmd *cobra.Command, flag string) error {
+	if m.dataDir == "" {
+		return nil
+	}
+	if cmd.Flags().Changed(flag) {
+		return &usageError{fmt.Errorf("--data and --%s name the same directory; give one of them", flag)}
+	}
+	dir, err := filepath.Abs(m.dataDir)
+	if err != nil {
+		return fmt.Errorf("find the data directory: %w", err)
+	}
+	return cmd.Flags().Set(flag, dir)
+}
+
 // workingConfig is the configuration where none is named.
 const workingConfig = "config.toml"
 
@@ -209,15 +226,15 @@ func (m *Main) readConfiguration() (control.Configuration, error) {
 // about the installed service finds the secrets that systemd keeps for it while it runs.
 func (m *Main) configFile() (string, error) {
 	path, err := m.findConfig()
-	if path == installedConfig && m.getenv("CREDENTIALS_DIRECTORY") == "" {
-		m.Environ = append(m.Environ, "CREDENTIALS_DIRECTORY="+installedCredentials)
+	if m.isInstalled(path) && m.getenv("CREDENTIALS_DIRECTORY") == "" {
+		m.Environ = append(m.Environ, "CREDENTIALS_DIRECTORY="+m.joinRoot(installedCredentials))
 	}
 	return path, err
 }
 
 func (m *Main) findConfig() (string, error) {
 	if m.configPath != "" {
-		return m.configPath, nil
+		return m.configPath, m.completeInstalled(m.configPath)
 	}
 	if m.dataDir != "" {
 		return "", nil
@@ -227,7 +244,7 @@ func (m *Main) findConfig() (string, error) {
 	_, err := os.Stat(path)
 	// A working directory that another user may not enter (sudo -u) has no configuration for that user.
 	if isAbsent := errors.Is(err, fs.ErrNotExist) || named == "" && errors.Is(err, fs.ErrPermission); !isAbsent {
-		return path, nil // reading it names the mistake
+		return path, m.completeInstalled(path) // reading it names another mistake
 	}
 	if m.getenv("MINUTEBOOK_DATA_DIR") != "" {
 		return "", nil // the environment alone suffices
@@ -252,18 +269,41 @@ const (
 // findInstalled takes the configuration and the archive of the installed service, as its
 // unit does. ok is false where there is none.
 func (m *Main) findInstalled() (path string, ok bool, err error) {
-	if info, err := os.Stat(installedData); err != nil || !info.IsDir() {
+	data, file := m.joinRoot(installedData), m.joinRoot(installedConfig)
+	if info, err := os.Stat(data); err != nil || !info.IsDir() {
 		return "", false, nil
 	}
-	if unix.Access(installedData, unix.R_OK|unix.X_OK) != nil {
-		return "", false, &usageError{fmt.Errorf("find the archive: %s belongs to the service's user; give the command as that user or by sudo, or name another archive with -c FILE or --data DIR", installedData)}
+	if unix.Access(data, unix.R_OK|unix.X_OK) != nil {
+		return "", false, &usageError{fmt.Errorf("find the archive: %s belongs to the service's user; give the command as that user or by sudo, or name another archive with -c FILE or --data DIR", data)}
 	}
-	m.dataDir = installedData
-	if _, err := os.Stat(installedConfig); !errors.Is(err, fs.ErrNotExist) {
-		m.configPath = installedConfig
+	m.dataDir = data
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		m.configPath = file
 	}
 	return m.configPath, true, nil
 }
+
+// completeInstalled takes the archive of the installed service for a named configuration of
+// that service where nothing, the file neither, names an archive: the unit does.
+func (m *Main) completeInstalled(path string) error {
+	if !m.isInstalled(path) || m.dataDir != "" {
+		return nil
+	}
+	if _, err := config.FindDataDir(path, "", m.Environ); err == nil {
+		return nil
+	}
+	_, _, err := m.findInstalled()
+	return err
+}
+
+// isInstalled reports whether a path is that of the installed service's configuration.
+func (m *Main) isInstalled(path string) bool {
+	abs, err := filepath.Abs(path)
+	return path != "" && err == nil && abs == m.joinRoot(installedConfig)
+}
+
+// joinRoot returns a path of the installed service.
+func (m *Main) joinRoot(path string) string { return filepath.Join(m.root, path) }
 
 func (m *Main) getenv(name string) string {
 	prefix := name + "="

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -60,7 +62,7 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 		return &usageError{err}
 	}
 	d, err := startDaemon(ctx, cfg, log, appOptions{Version: m.Version, Create: create, Daemon: true,
-		Page: sockets[systemd.PageSocket], Receiver: sockets[systemd.ReceiverSocket], Configuration: file, Load: m.loadFile, LogLevel: level})
+		Page: sockets[systemd.PageSocket], Receiver: sockets[systemd.ReceiverSocket], Configuration: file, FirstConfiguration: m.findFirstConfiguration(file), Load: m.loadFile, LogLevel: level})
 	if err != nil {
 		return err
 	}
@@ -87,6 +89,19 @@ func (m *Main) loadFile() (*config.Config, control.Configuration, error) {
 		return nil, file, err // its error says more about a missing file
 	}
 	return cfg, file, identified
+}
+
+// findFirstConfiguration returns the file that loadFile reads once it is there, or "" where it
+// reads one already or never does.
+func (m *Main) findFirstConfiguration(file control.Configuration) string {
+	if file.Path != "" || m.dataDir != "" {
+		return ""
+	}
+	path, err := filepath.Abs(cmp.Or(m.getenv("MINUTEBOOK_CONFIG"), workingConfig))
+	if err != nil { // the working directory is gone
+		return ""
+	}
+	return path
 }
 
 // ignoreHangup logs SIGHUP instead of letting it end the program, until stop is

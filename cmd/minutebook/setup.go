@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,16 +39,25 @@ func (m *Main) setupCmd() *cobra.Command {
 		Use:   "setup",
 		Short: "Write a configuration and create the archive",
 		Long: `Asks for what a configuration needs, tries the address and the key at the service,
-writes a file that one can read (-c FILE, or config.toml) with the key in a file of its
-own beside it, and creates the archive. It then reads the meetings at once, newest first,
-where that is wanted; else the daemon does it. What a flag says is not asked for. Without
-a terminal nothing is asked: --base-url and --api-key-file are needed then, and --sync for
-the first read. A file that is there is never replaced.`,
+writes a file that one can read (-c FILE, or MINUTEBOOK_CONFIG, or config.toml) with the
+key in a file of its own beside it, and creates the archive. It then reads the meetings
+at once, newest first, where that is wanted; else the daemon does it. What a flag says
+is not asked for. Without a terminal nothing is asked: --base-url and --api-key-file are
+needed then, and --sync for the first read. A file that is there is never replaced.`,
 		Args: checkArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return m.setUp(cmd.Context(), cmd, a) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := m.takeData(cmd, "data-dir")
+			if dir := m.getenv("MINUTEBOOK_DATA_DIR"); err == nil && dir != "" && !cmd.Flags().Changed("data-dir") {
+				err = cmd.Flags().Set("data-dir", dir) // every command takes it instead of the file's
+			}
+			if err != nil {
+				return err
+			}
+			return m.setUp(cmd.Context(), cmd, a)
+		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&a.data, "data-dir", "data", "`directory` of the archive, relative to the file")
+	f.StringVar(&a.data, "data-dir", "data", "`directory` of the archive, relative to the file (--data: relative to the working directory)")
 	f.StringVar(&a.account, "account", "me", "`name` of the account")
 	f.StringVar(&a.baseURL, "base-url", "", "`address` of the service, with or without /external/v1")
 	f.StringVar(&a.keyFile, "api-key-file", "", "`file` with the API key")
@@ -62,10 +72,7 @@ the first read. A file that is there is never replaced.`,
 }
 
 func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) error {
-	path := m.configPath
-	if path == "" {
-		path = "config.toml"
-	}
+	path := cmp.Or(m.configPath, m.getenv("MINUTEBOOK_CONFIG"), workingConfig)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return &usageError{fmt.Errorf("set up: %s is there already; edit it, or name another file with -c", path)}
 	}
@@ -123,7 +130,7 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 
 // readFirst reads the meetings of a new archive. The daemon goes on where it ends early.
 func (m *Main) readFirst(ctx context.Context, path string) error {
-	m.configPath, m.dataDir = path, ""
+	m.configPath = path
 	_, err := call[control.SyncResult](ctx, m, "sync", syncer.Request{}, m.newProgress().Event)
 	if err != nil {
 		fmt.Fprintln(m.Stderr, "Not all is read. What is here is kept, and the daemon reads the rest.")
@@ -182,7 +189,7 @@ func (m *Main) create(ctx context.Context, path string, a setupAnswers) error {
 	written, err := m.writeSetup(path, a)
 	if err == nil {
 		var cfg *config.Config
-		if cfg, err = config.Load(path, "", m.Environ); err != nil {
+		if cfg, err = config.Load(path, m.dataDir, m.Environ); err != nil {
 			err = &usageError{err}
 		} else {
 			err = m.createArchive(ctx, cfg, false, false)

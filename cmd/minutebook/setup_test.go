@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/testrun"
 )
@@ -152,4 +153,49 @@ func TestTwoSetupsAtOnce(t *testing.T) {
 
 func accountConfig(data, base, key string) string {
 	return fmt.Sprintf("data_dir = %q\n[[accounts]]\nname = \"ada\"\nbase_url = %q\napi_key = %q\n", data, base, key)
+}
+
+// TestSetupTakesTheGeneralOptions has the data directory and the file by the options and
+// variables that every command has.
+func TestSetupTakesTheGeneralOptions(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	for _, c := range []struct {
+		args    []string
+		environ []string
+		file    string
+		data    string
+		code    int
+	}{
+		{nil, nil, "config.toml", "data", 0},
+		{[]string{"--data", "other"}, nil, "config.toml", "other", 0},
+		{[]string{"--data", "other", "--data-dir", "data"}, nil, "config.toml", "data", 2},
+		{[]string{"--data", "other"}, []string{"MINUTEBOOK_DATA_DIR=third"}, "config.toml", "other", 0},
+		{nil, []string{"MINUTEBOOK_DATA_DIR=third"}, "config.toml", "third", 0},
+		{[]string{"--data", "other"}, []string{"MINUTEBOOK_CONFIG=sub/named.toml"}, "sub/named.toml", "other", 0},
+		{nil, []string{"MINUTEBOOK_CONFIG=sub/named.toml"}, "sub/named.toml", "sub/data", 0},
+		{[]string{"-c", "here.toml"}, []string{"MINUTEBOOK_CONFIG=sub/named.toml"}, "here.toml", "data", 0},
+	} {
+		dir := t.TempDir()
+		t.Chdir(dir)
+		for _, err := range []error{os.Mkdir("sub", 0o700), os.WriteFile("key", []byte("mbk_key\n"), 0o600)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var errs strings.Builder
+		m := &Main{Stdin: strings.NewReader(""), Stdout: &errs, Stderr: &errs, Environ: c.environ}
+		code := m.Run(t.Context(), append([]string{"setup", "--offline", "--base-url", "https://s.example", "--api-key-file", "key"}, c.args...))
+		if code != c.code {
+			t.Errorf("%+v: exit code %d, %s", c, code, errs.String())
+		}
+		if _, err := os.Stat(filepath.Join(c.data, "archive.db")); (err == nil) != (c.code == 0) {
+			t.Errorf("%+v: the archive: %v, %s", c, err, errs.String())
+		}
+		if c.code != 0 {
+			continue
+		}
+		if found, err := config.FindDataDir(c.file, "", nil); err != nil || found != filepath.Join(dir, c.data) {
+			t.Errorf("%+v: the file names %s, %v", c, found, err)
+		}
+	}
 }

@@ -207,13 +207,13 @@ const completionTime = 2 * time.Second
 // ask returns the daemon's answer, or nothing where none runs: without a daemon an answer
 // would open the whole archive.
 func ask[R any](m *Main, cmd *cobra.Command, operation string, q any) (result R) {
-	cfg, err := m.loadConfig()
+	dir, err := m.findDataDir()
 	if err != nil {
 		return result
 	}
 	ctx, stop := context.WithTimeout(cmd.Context(), completionTime)
 	defer stop()
-	daemon, err := control.Dial(ctx, cfg.DataDir)
+	daemon, err := control.Dial(ctx, dir)
 	if err != nil {
 		return result
 	}
