@@ -46,7 +46,7 @@ var howTos = []struct{ function, words, row string }{
 	{"examineUpkeep", "none was ever made", "a backup was never made, or is old"},
 	{"examineUpkeep", "days old", "a backup was never made, or is old"},
 	{"examineUpkeep", "docs/backup.md", "a backup names meetings or recordings"},
-	{"examineUpkeep", "make another backup", "the proof of the backup failed"},
+	{"examineUpkeep", "proof of the backup; see the reason", "the proof of the backup failed"},
 	{"examineUpkeep", "it was never restored", "a backup was never restored"},
 	{"examineUpkeep", "lists the damage", "damage was found"},
 	{"examineUpkeep", "run `minutebook verify`", "the check failed"},
