@@ -17,22 +17,23 @@ import (
 
 // Revision is one version of one part of a meeting.
 type Revision struct {
-	ID      int64
-	Part    api.Part
-	Hash    string // SHA-256 of the canonical JSON, in hex
-	Size    int    // bytes of the JSON as it arrived
-	Empty   bool   // carries no content
-	Current bool   // is the current part, or gives something of it
-	First   time.Time
-	Last    time.Time
-	Seen    []Seen // by account and source
+	ID      int64     `json:"id"`
+	Part    api.Part  `json:"part"`
+	Hash    string    `json:"hash"`    // SHA-256 of the canonical JSON, in hex
+	Size    int       `json:"size"`    // bytes of the JSON as it arrived
+	Empty   bool      `json:"empty"`   // carries no content
+	Current bool      `json:"current"` // is the current part, or gives something of it
+	First   time.Time `json:"first_seen"`
+	Last    time.Time `json:"last_seen"`
+	Seen    []Seen    `json:"seen"` // by account and source
 }
 
 // Seen is how a revision was shown: when first and last to an account by a source.
 type Seen struct {
-	Account     string
-	Source      Source
-	First, Last time.Time
+	Account string    `json:"account"`
+	Source  Source    `json:"source"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
 }
 
 // Revisions returns all versions of all parts of a meeting, in the order of

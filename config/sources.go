@@ -17,7 +17,7 @@ import (
 // Setting is a setting in force, as a person is shown it.
 type Setting struct {
 	Key    string `json:"key"`   // such as web.listen, accounts[0].name
-	Value  string `json:"value"` // as the file would have it; Masked for a secret
+	Value  string `json:"value"` // as the file would have it; "(secret)" for a secret
 	Source string `json:"source"`
 }
 

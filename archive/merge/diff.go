@@ -15,8 +15,9 @@ import (
 // Difference is one place in which two JSON values differ. Old is nil for an
 // added value, New for a removed one.
 type Difference struct {
-	Path     string // such as transcript[12].text
-	Old, New json.RawMessage
+	Path string          `json:"path"` // such as transcript[12].text
+	Old  json.RawMessage `json:"old"`
+	New  json.RawMessage `json:"new"`
 }
 
 // DiffParts lists how one state of a meeting differs from another, part by part

@@ -18,6 +18,7 @@ import (
 	"minutebook/control"
 	"minutebook/internal/testrun"
 	"minutebook/sample"
+	"minutebook/service"
 )
 
 // freeAddress is one that nobody listens on at the moment.
@@ -98,7 +99,7 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	if err := login.Wait(); err != nil || strings.Contains(asked.String(), "paste") {
 		t.Errorf("auth login without a terminal: %v, %s", err, asked.String())
 	}
-	if s := runJSON[api.OAuthStatus](t, "auth", "status", "work", "-c", config); !s.Connected || s.Expires.Before(time.Now()) {
+	if s := runJSON[control.AuthAccount](t, "auth", "status", "work", "-c", config); !s.Connected || s.Expires.Before(time.Now()) {
 		t.Errorf("connected, but it says %+v", s)
 	}
 	if l := runJSON[control.AuthList](t, "auth", "status", "-c", config); len(l.Accounts) != 1 || l.Accounts[0].Account != "work" || !l.Accounts[0].Connected {
@@ -115,12 +116,10 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 
 // removeApp removes the app at the service while the account is connected: auth status and
 // doctor say that the service refuses it, and speak of the app and not of a key.
-func removeApp(t *testing.T, service *program, config string) {
+func removeApp(t *testing.T, upstream *program, config string) {
 	t.Helper()
-	apps := runJSON[[]struct {
-		ClientID string `json:"client_id"`
-	}](t, "service", "apps", "list", "--data", service.cmd.Args[3])
-	run(t, "service", "apps", "delete", apps[0].ClientID, "--data", service.cmd.Args[3])
+	apps := runJSON[[]service.App](t, "service", "apps", "list", "--data", upstream.cmd.Args[3])
+	run(t, "service", "apps", "delete", apps[0].ClientID, "--data", upstream.cmd.Args[3])
 	for _, args := range [][]string{{"auth", "status", "work"}, {"auth", "status"}, {"doctor"}} {
 		want := map[string]int{"auth": notConnectedCode, "doctor": exitDoctorError}[args[0]]
 		eventually(t, 30*time.Second, "the service refuses the account", func() (bool, any) {

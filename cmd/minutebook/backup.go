@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -89,6 +90,14 @@ func (m *Main) reportBackup(r backup.Result) error {
 	return nil
 }
 
+// restoreResult is the form of `restore --json`.
+type restoreResult struct {
+	Meetings int       `json:"meetings"`
+	Files    int       `json:"files"`
+	TakenAt  time.Time `json:"taken_at"` // when the backup was made
+	Lost     int       `json:"lost"`     // recordings that the backup lacks
+}
+
 func (m *Main) restoreCmd() *cobra.Command {
 	var identity string
 	var list bool
@@ -120,7 +129,7 @@ func (m *Main) restoreCmd() *cobra.Command {
 			if len(r.Lost) > 0 {
 				lacking = ", without " + phrase.Recordings(len(r.Lost))
 			}
-			return m.printResult(map[string]any{"meetings": r.Meetings, "files": len(r.Files), "taken_at": r.TakenAt, "lost": len(r.Lost)},
+			return m.printResult(restoreResult{r.Meetings, len(r.Files), r.TakenAt, len(r.Lost)},
 				"%s restored into %s%s, as they were at %s\n", phrase.Meetings(r.Meetings), cfg.DataDir, lacking, r.TakenAt.Local().Format("2006-01-02 15:04:05"))
 		},
 	}
@@ -162,28 +171,31 @@ func (m *Main) adoptCmd() *cobra.Command {
 	return m.jsonFlag(cmd)
 }
 
+// listedGeneration is a generation in the form of `restore --list --json`. A damaged one has its
+// name and the damage alone.
+type listedGeneration struct {
+	Name         string `json:"name"`
+	TakenAt      string `json:"taken_at"`
+	Meetings     int    `json:"meetings"`
+	Encrypted    bool   `json:"encrypted"`
+	WithoutMedia bool   `json:"without_media,omitempty"` // the recordings were left out
+	Archive      string `json:"archive"`                 // its first epoch, which all its backups have
+	Damage       string `json:"damage,omitempty"`
+}
+
 // listGenerations prints the generations in a directory of backups, oldest first.
 func (m *Main) listGenerations(ctx context.Context, dir string) error {
 	all, err := generation.List(ctx, dir)
 	if err != nil {
 		return err
 	}
-	type line struct {
-		Name         string `json:"name"`
-		TakenAt      string `json:"taken_at"`
-		Meetings     int    `json:"meetings"`
-		Encrypted    bool   `json:"encrypted"`
-		WithoutMedia bool   `json:"without_media,omitempty"`
-		Archive      string `json:"archive"`
-		Damage       string `json:"damage,omitempty"`
-	}
-	lines := []line{}
+	lines := []listedGeneration{}
 	for _, g := range all {
 		if g.Damage != nil {
-			lines = append(lines, line{Name: g.Name, Damage: g.Damage.Error()})
+			lines = append(lines, listedGeneration{Name: g.Name, Damage: g.Damage.Error()})
 			continue
 		}
-		lines = append(lines, line{g.Name, g.TakenAt.Format("2006-01-02T15:04:05Z07:00"), g.Meetings, g.Encrypted, g.WithoutMedia, g.Lineage[0], ""})
+		lines = append(lines, listedGeneration{g.Name, g.TakenAt.Format("2006-01-02T15:04:05Z07:00"), g.Meetings, g.Encrypted, g.WithoutMedia, g.Lineage[0], ""})
 	}
 	if m.json {
 		return printJSON(m.Stdout, lines)

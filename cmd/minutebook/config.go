@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"minutebook/config"
+	"minutebook/internal/phrase"
 )
 
 func (m *Main) configCmd() *cobra.Command {
@@ -20,8 +22,14 @@ func (m *Main) configCmd() *cobra.Command {
 	return cmd
 }
 
+// checkedConfiguration is the form of `config check --json`.
+type checkedConfiguration struct {
+	Path    string `json:"path,omitempty"`    // the file; absent where the environment alone is read
+	Mistake string `json:"mistake,omitempty"` // absent where all is well
+}
+
 func (m *Main) configCheckCmd() *cobra.Command {
-	return &cobra.Command{
+	return m.jsonFlag(&cobra.Command{
 		Use:   "check",
 		Short: "Say what is wrong with the configuration, and where",
 		Long: `Reads the configuration as serve does, with its secrets and the environment, and
@@ -31,27 +39,40 @@ MINUTEBOOK_ and mean nothing are mistakes here; serve only warns of them.
 Exit codes: 0 all is well, 2 a mistake.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			cfg, err := m.loadConfig()
+			path, err := m.checkConfiguration()
+			if m.json {
+				c := checkedConfiguration{Path: path}
+				if err != nil {
+					c.Mistake = phrase.Error(err)
+				}
+				return errors.Join(printJSON(m.Stdout, c), err)
+			}
 			if err != nil {
 				return err
 			}
-			if unknown := cfg.UnknownVariables(m.Environ); len(unknown) > 0 {
-				return &usageError{errors.New("check the environment: " + describeVariables(unknown))}
-			}
-			if err := checkUse(cfg); err != nil {
-				return &usageError{err}
-			}
-			path, err := m.configFile()
-			if err != nil {
-				return err
-			}
-			if path == "" {
-				path = "the configuration by the environment alone"
-			}
-			_, err = fmt.Fprintf(m.Stdout, "%s is in order\n", path)
+			_, err = fmt.Fprintf(m.Stdout, "%s is in order\n", cmp.Or(path, "the configuration by the environment alone"))
 			return err
 		},
+	})
+}
+
+// checkConfiguration returns the file of the configuration, and the mistake in it or in the
+// environment.
+func (m *Main) checkConfiguration() (path string, err error) {
+	if path, err = m.configFile(); err != nil {
+		return "", err
 	}
+	cfg, err := m.loadConfig()
+	if err != nil {
+		return path, err
+	}
+	if unknown := cfg.UnknownVariables(m.Environ); len(unknown) > 0 {
+		return path, &usageError{errors.New("check the environment: " + describeVariables(unknown))}
+	}
+	if err := checkUse(cfg); err != nil {
+		return path, &usageError{err}
+	}
+	return path, nil
 }
 
 // describeVariables names variables that mean nothing.

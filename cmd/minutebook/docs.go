@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -96,6 +95,13 @@ func orShort(cmd *cobra.Command) string {
 	return cmd.Short + "."
 }
 
+// versionResult is the form of `version --json`.
+type versionResult struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`       // that built it
+	Platform string `json:"platform"` // such as linux/amd64
+}
+
 func (m *Main) versionCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
 		Use:   "version",
@@ -103,9 +109,7 @@ func (m *Main) versionCmd() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if m.json {
-				return json.NewEncoder(m.Stdout).Encode(map[string]string{
-					"version": m.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-				})
+				return printJSON(m.Stdout, versionResult{m.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 			}
 			_, err := fmt.Fprint(m.Stdout, m.describeVersion())
 			return err

@@ -289,6 +289,12 @@ func examineProxy(cfg *config.Config) (findings []control.Finding) {
 	return findings
 }
 
+// doctorResult is the form of `doctor --json`.
+type doctorResult struct {
+	Worst    control.Severity  `json:"worst"`
+	Findings []control.Finding `json:"findings"`
+}
+
 // printFindings prints findings, and fails with the exit code of the worst.
 func (m *Main) printFindings(findings []control.Finding) error {
 	worst := control.SeverityOK
@@ -304,7 +310,7 @@ func (m *Main) printFindings(findings []control.Finding) error {
 		}
 	}
 	if m.json {
-		if err := printJSON(m.Stdout, map[string]any{"worst": worst, "findings": findings}); err != nil {
+		if err := printJSON(m.Stdout, doctorResult{worst, findings}); err != nil {
 			return err
 		}
 	} else if _, err := io.WriteString(m.Stdout, b.String()); err != nil {

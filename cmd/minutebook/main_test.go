@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -126,15 +128,32 @@ func run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// runJSON executes a command with --json.
+// runJSON executes a command with --json. What it prints has to be all of T, and T what
+// docs/json.md says of the command.
 func runJSON[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	var v T
+	checkShape(t, reflect.TypeFor[T](), args)
 	out := run(t, append(args, "--json")...)
-	if err := json.Unmarshal([]byte(out), &v); err != nil {
+	d := json.NewDecoder(strings.NewReader(out))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
 		t.Fatalf("minutebook %s: %v in %.200s", strings.Join(args, " "), err, out)
 	}
 	return v
+}
+
+// checkShape fails where printedShapes has another type for a command.
+func checkShape(t *testing.T, shape reflect.Type, args []string) {
+	t.Helper()
+	cmd, _, err := (&Main{}).rootCmd().Find(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	if !slices.ContainsFunc(printedShapes, func(p printedShape) bool { return p.shape == shape && slices.Contains(p.names(), name) }) {
+		t.Errorf("%s prints %v, of which printedShapes does not know", name, shape)
+	}
 }
 
 // eventually asks until the answer is yes, more and more seldom, since many ask by

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"minutebook/control"
 	"minutebook/internal/testrun"
 )
 
@@ -36,11 +37,9 @@ func TestResticKeepsGenerations(t *testing.T) {
 	restic("check")
 	restic("restore", "latest", "--target", back)
 	run(t, "restore", "--data", filepath.Join(root, "again"), filepath.Join(back, backups))
-	type status struct {
-		Meetings int `json:"meetings"`
-	}
-	if was, is := runJSON[status](t, "status", "--data", data), runJSON[status](t, "status", "--data", filepath.Join(root, "again")); was != is || is.Meetings == 0 {
-		t.Errorf("restored %+v of %+v", is, was)
+	was, is := runJSON[control.StatusResult](t, "status", "--data", data), runJSON[control.StatusResult](t, "status", "--data", filepath.Join(root, "again"))
+	if was.Meetings != is.Meetings || is.Meetings == 0 {
+		t.Errorf("restored %d of %d meetings", is.Meetings, was.Meetings)
 	}
 	run(t, "verify", "--data", filepath.Join(root, "again"))
 }

@@ -108,13 +108,16 @@ func toVerifyError(sum archive.Verified) error {
 	return &control.Error{Kind: control.KindFailed, Message: "verify: " + reason, ExitCode: code}
 }
 
+// verifyResult is the form of `verify --json`.
+type verifyResult struct {
+	archive.Verified
+	Found []archive.Damage `json:"found"`
+	Modes []archive.Damage `json:"modes"` // files that other users can read
+}
+
 func (m *Main) printVerified(v archive.Verified, damages, modes []archive.Damage) error {
 	if m.json {
-		return printJSON(m.Stdout, struct {
-			archive.Verified
-			Found []archive.Damage `json:"found"`
-			Modes []archive.Damage `json:"modes"` // files that other users can read
-		}{v, damages, modes})
+		return printJSON(m.Stdout, verifyResult{v, damages, modes})
 	}
 	left := 0
 	for _, n := range v.Damages {
@@ -153,6 +156,12 @@ func (p *upkeepProgress) show(raw json.RawMessage) error {
 	return err
 }
 
+// rebuildResult is the form of `rebuild --json`.
+type rebuildResult struct {
+	Meetings int   `json:"meetings"`
+	Entries  int64 `json:"entries"` // of transcripts
+}
+
 func (m *Main) rebuildCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
 		Use:   "rebuild",
@@ -164,10 +173,7 @@ func (m *Main) rebuildCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return m.printResult(struct {
-				Meetings int   `json:"meetings"`
-				Entries  int64 `json:"entries"`
-			}{counts.Meetings, counts.Entries}, "rebuilt %s with %s\n", phrase.Meetings(counts.Meetings), phrase.Count(counts.Entries, "entry", "entries"))
+			return m.printResult(rebuildResult{counts.Meetings, counts.Entries}, "rebuilt %s with %s\n", phrase.Meetings(counts.Meetings), phrase.Count(counts.Entries, "entry", "entries"))
 		},
 	})
 }
@@ -204,16 +210,19 @@ func (m *Main) forgetCmd() *cobra.Command {
 	return m.jsonFlag(cmd)
 }
 
+// forgetResult is the form of `forget --json`.
+type forgetResult struct {
+	RecordingID int64    `json:"recording_id"`
+	Recordings  int      `json:"recordings"`           // erased with the meeting
+	Backups     []string `json:"backups"`              // which still hold it
+	Unreadable  []string `json:"unreadable,omitempty"` // files put aside, and damaged deliveries, that may be about it
+	Logs        []string `json:"logs,omitempty"`       // databases whose logs hold it while another program reads them
+	Versions    []string `json:"versions,omitempty"`   // places in buckets that keep deleted files as versions
+}
+
 func (m *Main) printForgotten(f archive.Forgotten) error {
 	if m.json {
-		return printJSON(m.Stdout, struct {
-			RecordingID int64    `json:"recording_id"`
-			Recordings  int      `json:"recordings"`
-			Backups     []string `json:"backups"`
-			Unreadable  []string `json:"unreadable,omitempty"`
-			Logs        []string `json:"logs,omitempty"`
-			Versions    []string `json:"versions,omitempty"`
-		}{f.RecordingID, f.Recordings, append([]string{}, f.Backups...), f.Unreadable, f.Logs, f.Versions})
+		return printJSON(m.Stdout, forgetResult{f.RecordingID, f.Recordings, append([]string{}, f.Backups...), f.Unreadable, f.Logs, f.Versions})
 	}
 	_, err := fmt.Fprintf(m.Stdout, "meeting %d is forgotten, with %s\n", f.RecordingID, phrase.Recordings(f.Recordings))
 	for _, name := range f.Logs {

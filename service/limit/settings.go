@@ -44,9 +44,9 @@ const (
 type Settings struct {
 	Global        int    `json:"global"`         // calls in 60 s
 	Heavy         int    `json:"heavy"`          // heavy calls in 60 s
-	Elevated      bool   `json:"elevated"`       // the heavy limit is 5, whatever Heavy says
+	Elevated      bool   `json:"elevated"`       // the heavy limit is 5, whatever heavy says
 	DownloadLimit int    `json:"download_limit"` // download requests in 60 s
-	Window        Window `json:"window"`         // empty means Fixed
+	Window        Window `json:"window"`         // fixed or sliding; empty means fixed
 }
 
 // Most is the largest number that a limit can have.
