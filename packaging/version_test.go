@@ -47,8 +47,8 @@ func versionNumbers(t *testing.T, version string) (numbers []int) {
 	return numbers
 }
 
-// inSource returns the output of a program in the folder of the source, without what a make
-// around the tests says.
+// inSource returns the output of a program in the folder of the source, without the lines
+// of a make around the tests.
 func inSource(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)

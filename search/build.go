@@ -90,7 +90,7 @@ func (x *Index) readChunks(ctx context.Context, serving, g *generation, chunks c
 	return nil
 }
 
-// What a building leaves free on the disk, half as much again as the room without which the receiver
+// The room that a building leaves free on the disk, half as much again as the room without which the receiver
 // takes nothing, and how long it waits for more.
 const (
 	roomLeft  = 96 << 20

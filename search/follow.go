@@ -160,7 +160,7 @@ func (x *Index) CatchUp(ctx context.Context) error {
 const waitNoted = 2 * time.Second
 
 // lockWork waits until no other goroutine writes, which may build the whole index, or until
-// ctx ends. The caller calls unlockWork when it is done with what it does.
+// ctx ends. The caller calls unlockWork at its end.
 func (x *Index) lockWork(ctx context.Context, purpose string) error {
 	select {
 	case x.work <- struct{}{}:

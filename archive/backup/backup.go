@@ -171,7 +171,7 @@ func (b *run) readCopied(ctx context.Context, names []string) {
 	}
 }
 
-// noteCopied keeps what this run and interrupted ones have copied.
+// noteCopied keeps a list of the recordings that this run and interrupted ones have copied.
 func (b *run) noteCopied(ctx context.Context) error {
 	b.unnoted = 0
 	m := generation.Manifest{Version: generation.Version, Lineage: b.lineage, Files: slices.Collect(maps.Values(b.copied))}

@@ -194,7 +194,7 @@ func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) e
 	return b.noteCopied(ctx)
 }
 
-// noteEvery is the number of bytes after which a run notes what it has copied, for the case
+// noteEvery is the number of copied bytes after which a run notes its recordings, for the case
 // that it is killed.
 const noteEvery = 64 << 20
 

@@ -12,7 +12,7 @@ import (
 const copiedName = "copied.json"
 
 // NoteCopied keeps the recordings that the generation of a name has copied, for the run after
-// an interruption: of an encrypted one nobody else knows what its bytes were.
+// an interruption: nobody else knows the bytes of an encrypted one.
 func NoteCopied(ctx context.Context, place Place, name string, m Manifest) error {
 	raw, err := sign(m)
 	if err == nil {
@@ -39,7 +39,7 @@ func ReadCopied(ctx context.Context, place Place, name string) (files []File) {
 	return files
 }
 
-// ForgetCopied removes what NoteCopied has kept.
+// ForgetCopied removes the list that NoteCopied has kept.
 func ForgetCopied(ctx context.Context, place Place, name string) error {
 	return place.Remove(ctx, path.Join(name, copiedName))
 }

@@ -60,7 +60,7 @@ var afterwards = map[string]func(t *testing.T, a *archive.Archive, w *Watcher){
 }
 
 // TestAForgottenMeetingThatGrewStaysForgotten has a file that was taken while it was
-// written: what the archive knows it by are its first words. Also of an earlier version.
+// written: the archive knows it by its first words. Also of an earlier version.
 func TestAForgottenMeetingThatGrewStaysForgotten(t *testing.T) {
 	for _, earlier := range []bool{false, true} {
 		for name, comes := range afterwards {

@@ -36,7 +36,7 @@ const (
 	widestComment = 110
 )
 
-// writeShape returns what commands print.
+// writeShape returns the shape of a command's output.
 func (w *shapeWriter) writeShape(p printedShape) string {
 	w.above = map[reflect.Type]string{}
 	if rt := p.shape; rt.Kind() == reflect.Slice && w.commands[rt.Elem()] != "" {

@@ -82,7 +82,7 @@ var printedShapes = []printedShape{
 		"service deliveries retry, service webhooks enable", ""),
 }
 
-// withoutJSON says of each command without --json what it prints.
+// withoutJSON has the output of each command without --json.
 var withoutJSON = []struct{ command, prints string }{
 	{"serve, demo, service", "their address, as the first line of standard output; their log on standard error can be JSON: [logs](logs.md)"},
 	{"setup, init, auth login", "words for the person who gives the command; the exit code is for programs"},

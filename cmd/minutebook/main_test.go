@@ -128,8 +128,8 @@ func run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// runJSON executes a command with --json. What it prints has to be all of T, and T what
-// docs/json.md says of the command.
+// runJSON executes a command with --json. Its output has to be all of T, and T the
+// shape of the command in docs/json.md.
 func runJSON[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	var v T

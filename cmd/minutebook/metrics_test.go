@@ -67,7 +67,7 @@ func TestMetrics(t *testing.T) {
 
 const shortRecording = "a recording"
 
-// metricsOfDaemon returns what a daemon with a recording answers to Prometheus after an open
+// metricsOfDaemon returns the answer of a daemon with a recording to Prometheus after an open
 // failure, a page and a delivery that is refused.
 func metricsOfDaemon(t *testing.T) string {
 	t.Helper()
@@ -89,7 +89,7 @@ func metricsOfDaemon(t *testing.T) string {
 	return answer.Body.String()
 }
 
-// metricsOfEverything returns what Prometheus is answered of a state in which everything is set.
+// metricsOfEverything returns the answer to Prometheus in a state in which everything is set.
 func metricsOfEverything(t *testing.T) string {
 	t.Helper()
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

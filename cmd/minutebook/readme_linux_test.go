@@ -64,7 +64,7 @@ func TestReadmeRuns(t *testing.T) {
 			if err := <-d.ended; err != nil {
 				t.Fatalf("%v: %s", err, d.shown.log())
 			}
-		default: // at once, or as soon as the daemon has read what is asked for
+		default: // at once, or as soon as the daemon has read it
 			eventually(t, time.Minute, line, func() (bool, any) {
 				out, err := exec.Command("bash", "-c", line).CombinedOutput()
 				return err == nil, string(out)

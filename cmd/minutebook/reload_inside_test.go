@@ -220,7 +220,7 @@ func TestReloadKeepsClipsUnderWay(t *testing.T) {
 }
 
 // TestReloadRefusesHalfWrittenFiles loads a file that has become empty, as an editor leaves
-// it for a moment, and what the daemon cannot use: nothing changes.
+// it for a moment, and settings that the daemon cannot use: nothing changes.
 func TestReloadRefusesHalfWrittenFiles(t *testing.T) {
 	t.Parallel()
 	l := startLoaded(t)

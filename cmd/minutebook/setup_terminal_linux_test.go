@@ -129,7 +129,7 @@ func TestSetupAsksAgain(t *testing.T) {
 }
 
 // TestSetupReadsAtOnce presses Ctrl-C while the first read, which a person asked for, goes
-// on: the configuration and what was read stay.
+// on: the configuration and the meetings that were read stay.
 func TestSetupReadsAtOnce(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

@@ -80,7 +80,7 @@ func restore(t testing.TB, file, path string) {
 
 // Compare fails the test unless the database that was restored from a file and upgraded has
 // the schema of a new one, and all rows of the file in the columns that both have. but names
-// what an upgrade changes: as TABLE or TABLE.COLUMN.
+// the places that an upgrade changes: as TABLE or TABLE.COLUMN.
 func Compare(t testing.TB, file string, upgraded, fresh *sqlite.DB, but ...string) {
 	t.Helper()
 	const schema = `SELECT name || ': ' || coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name`
