@@ -20,7 +20,7 @@ import (
 
 // TestPackages makes a release twice, the second time in another folder, and compares all
 // bytes. Then it installs, runs and removes the .deb in a root of its own, and runs the
-// image's command line in another. MINUTEBOOK_DIST is a release that was made before.
+// image's command line in another, and has another tool list the modules. MINUTEBOOK_DIST is a release that was made before.
 func TestPackages(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.OnlyLong(t)
@@ -30,6 +30,7 @@ func TestPackages(t *testing.T) {
 		dist(t, "..", first)
 	}
 	t.Run("Debian", func(t *testing.T) { installDebian(t, match(t, first, "*_"+runtime.GOARCH+".deb")) })
+	t.Run("modules", func(t *testing.T) { compareModules(t, first) })
 	t.Run("container", func(t *testing.T) { runImage(t, match(t, first, "*_"+runtime.GOARCH+".tar.gz")) })
 	t.Run("again", func(t *testing.T) {
 		elsewhere, second := filepath.Join(t.TempDir(), "elsewhere"), t.TempDir()
