@@ -20,7 +20,8 @@ import (
 
 // TestPackages makes a release twice, the second time in another folder, and compares all
 // bytes. Then it installs, runs and removes the .deb in a root of its own, runs the
-// image's command line in another, and has another tool list the modules. MINUTEBOOK_DIST is a release that was made before.
+// image's command line in another, and has another tool list the modules. MINUTEBOOK_DIST is a
+// release that was made before.
 func TestPackages(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.OnlyLong(t)
@@ -128,9 +129,9 @@ func runImage(t *testing.T, archive string) {
 		t.Skip("chroot needs root")
 	}
 	root := t.TempDir()
-	command(t, "sh", "-c", `cd "$1" && mkdir -p usr/bin etc/minutebook data && tar -xzOf "$2" --wildcards '*/minutebook' >usr/bin/minutebook &&
+	command(t, "sh", "-c", `cd "$1" && mkdir -p usr/bin etc/minutebook data backups && tar -xzOf "$2" --wildcards '*/minutebook' >usr/bin/minutebook &&
 		chmod 755 . usr usr/bin etc etc/minutebook usr/bin/minutebook && cp "$3" etc/minutebook/config.toml && chmod 644 etc/minutebook/config.toml &&
-		chown 65532:65532 data && chmod 700 data`, "sh", root, archive, abs(t, "container.toml"))
+		chown 65532:65532 data backups && chmod 700 data backups`, "sh", root, archive, abs(t, "container.toml"))
 	port := freePort(t)
 	environ := []string{"PATH=/usr/bin", "TMPDIR=/data", "MINUTEBOOK_CONFIG=/etc/minutebook/config.toml", "MINUTEBOOK_DATA_DIR=/data",
 		"MINUTEBOOK_WEB_LISTEN=0.0.0.0:" + port, "MINUTEBOOK_WEB_PUBLIC_URL=http://localhost:" + port}
@@ -140,8 +141,8 @@ func runImage(t *testing.T, archive string) {
 	runIn(t, root, environ, "healthcheck")
 }
 
-// becomeFirst reads the page of a container, which says how to become its first person, and
-// does so by commands that run in the container.
+// becomeFirst reads the page of a container, which says how to become its first person, does so
+// by commands that run in the container, and makes a backup there.
 func becomeFirst(t *testing.T, port string, run func(args ...string) string) {
 	t.Helper()
 	if page := get(t, "http://localhost:"+port+"/"); !strings.Contains(page, "minutebook user add") {
@@ -154,6 +155,9 @@ func becomeFirst(t *testing.T, port string, run func(args ...string) string) {
 	}
 	if page := get(t, "http://localhost:"+port+strings.Fields(link)[0]); !strings.Contains(page, "you@company.example") {
 		t.Errorf("the link does not lead in: %.2000s", page)
+	}
+	if out := run("backup", "/backups"); !strings.Contains(out, "generation-000001") {
+		t.Errorf("backup: %s", out)
 	}
 	if out := run("version"); !strings.Contains(out, "minutebook ") || strings.Contains(out, "unknown") {
 		t.Errorf("version: %s", out)
