@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/archive/roster"
 )
@@ -251,34 +250,6 @@ func TestCalendarShowsAYearAndAMonth(t *testing.T) {
 	s.answer(200, "/api/v1/calendar?year=2026", &c)
 	if len(c.Days) != 1 || c.Days[0].Date != "2026-03-05" {
 		t.Errorf("days %+v", c)
-	}
-}
-
-// TestNowIsSilentAboutHiddenMatches changes the CRM matches of another account of a meeting.
-func TestNowIsSilentAboutHiddenMatches(t *testing.T) {
-	s := newSite(t)
-	recent := time.Now()
-	s.now.Store(&recent)
-	s.apply(meeting(1, "First", "2026-03-05T10:00:00Z", ""))
-	read := func(second int, more string) {
-		o := observe(t, second, meeting(1, "First", "2026-03-05T10:00:00Z", more))
-		o.Account = "sales"
-		if _, err := s.archive.Apply(t.Context(), []archive.Observation{o}); err != nil {
-			t.Fatal(err)
-		}
-		s.catchUp()
-	}
-	read(1, "")
-	body := s.shows(200, "/now", "First")
-	until := regexp.MustCompile(`name="until" value="([^"]+)"`).FindStringSubmatch(body)
-	s.changes("/now/looked", url.Values{"until": until[1:]}, "/now")
-	read(2, `"crm_matches":{"deals":[{"name":"Renewal","amount":5,"record_url":"https://crm.example/1"}]}`)
-	for range 2 {
-		s.shows(200, "/now", "1 meeting arrived or changed", "CRM matches")
-		if _, body := s.get("/now", "Test-Person", "ana@acme.example"); !strings.Contains(body, "nothing arrived or changed") {
-			t.Errorf("somebody is told of matches that they do not see: %s", body)
-		}
-		s.server.Roster = roster.New(s.archive) // which reads the log from its beginning
 	}
 }
 
