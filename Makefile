@@ -71,7 +71,7 @@ programs: browser ## and restic and age, for which docs/backup.md has recipes, f
 long: ## the long runs of the crash tests, packages, DuckDB, and a minute of every fuzz target
 	@packaging/install-npm @duckdb/node-api 1.5.6-r.1
 	@packaging/install-debian debootstrap systemd-nspawn=systemd-container
-	-@packaging/install-debian buildah
+	-@packaging/install-debian buildah rpm aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu,libc6-dev-arm64-cross qemu-aarch64=qemu-user
 	packaging/fuzz 60s
 	MINUTEBOOK_LONG=1 go test -timeout 240m ./...
 

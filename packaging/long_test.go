@@ -18,10 +18,11 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// TestPackages makes a release twice, the second time in another folder, and compares all
-// bytes. Then it installs, runs and removes the .deb in a root of its own, runs the
-// image's command line in another, and has another tool list the modules. MINUTEBOOK_DIST is a
-// release that was made before.
+// TestPackages makes a release, installs, runs and removes the .deb and the .rpm in roots of
+// their own, runs the image's command line in another and the program for the other processor
+// in an emulator, and has another tool list the modules. Then it makes the release a second
+// time, in another folder, and compares all bytes. MINUTEBOOK_DIST is a release that was made
+// before.
 func TestPackages(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.OnlyLong(t)
@@ -31,6 +32,10 @@ func TestPackages(t *testing.T) {
 		dist(t, "..", first)
 	}
 	t.Run("Debian", func(t *testing.T) { installDebian(t, match(t, first, "*_"+runtime.GOARCH+".deb")) })
+	t.Run("rpm", func(t *testing.T) {
+		installRPM(t, match(t, first, "*_"+runtime.GOARCH+".rpm"), match(t, first, "*_"+runtime.GOARCH+".deb"))
+	})
+	t.Run("arm64", func(t *testing.T) { runEmulated(t, first) })
 	t.Run("modules", func(t *testing.T) { compareModules(t, first) })
 	t.Run("container", func(t *testing.T) { runImage(t, match(t, first, "*_"+runtime.GOARCH+".tar.gz")) })
 	t.Run("again", func(t *testing.T) {
