@@ -48,7 +48,7 @@ func TestImage(t *testing.T) {
 	command(t, "buildah", slices.Concat(run, c.Healthcheck.Test[1:])...)
 }
 
-// imageConfig is what an image says of its containers.
+// imageConfig has the settings that an image gives its containers.
 type imageConfig struct {
 	User            string
 	Entrypoint, Cmd []string
