@@ -184,6 +184,7 @@ func TestWhoLeftTheProviderIsOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	must(t, s.people.EndSession(t.Context(), access.ActorCommand, 1, before[0].ID)) // as the day has
 	s.wantsIn("a day later", "/login/oidc?silent=1", true)
 	if after, err := s.people.Sessions(t.Context(), 1); err != nil || len(after) != len(before) || after[0].ID == before[0].ID {
 		t.Errorf("sessions %v, %v; want one in place of %v", after, err, before)

@@ -46,9 +46,12 @@ func (m *Main) adjustableLogger(cfg *config.Config) (zerolog.Logger, *logLevel) 
 	log = log.Level(zerolog.TraceLevel).With().Timestamp().Logger().Sample(level)
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(libraryLines{log})
-	bleve.SetLog(stdlog.Default())
 	return log, level
 }
+
+// tieLibraries gives Bleve Go's own logger, whose lines become part of the program's log. It is
+// called once, before anything else runs.
+func tieLibraries() { bleve.SetLog(stdlog.Default()) }
 
 // libraryLines logs the lines of libraries, such as Bleve, that write to Go's own logger.
 type libraryLines struct{ log zerolog.Logger }

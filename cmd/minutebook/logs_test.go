@@ -216,6 +216,7 @@ func TestBleveReports(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	var log bytes.Buffer
 	cfg := config.Default()
+	tieLibraries()
 	(&Main{Stderr: &log}).logger(&cfg)
 	bleve.Config.SlowSearchLogThreshold = time.Nanosecond
 	t.Cleanup(func() { stdlog.SetOutput(os.Stderr); bleve.Config.SlowSearchLogThreshold = 0 })

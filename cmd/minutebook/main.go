@@ -21,6 +21,7 @@ import (
 var version = "unknown"
 
 func main() {
+	tieLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal kills the process, should it hang, as when it opens a pipe without a writer
 	m := &Main{
