@@ -2,10 +2,14 @@ package service
 
 import (
 	"net/http"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
 )
 
 // A download is told of for 30 days after it has expired, and nothing that is
@@ -68,5 +72,36 @@ func TestAnOlderQueueIsMigrated(t *testing.T) {
 	s = newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true})
 	if due := s.dueNow(); len(due) != 1 || due[0].owner != "ann@acme.example" {
 		t.Errorf("due: %+v", due)
+	}
+}
+
+// TestADownloadEndsWithItsRecording deletes a recording, as a rule does, while a download of it
+// is completed.
+func TestADownloadEndsWithItsRecording(t *testing.T) {
+	dir := ArchiveDir(t)
+	a := openTestArchive(t, dir)
+	if err := a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"); err != nil {
+		t.Fatal(err)
+	}
+	arrive(t, a, archive.SourceList, meeting(1))
+	blob, err := a.Media().Put(t.Context(), strings.NewReader("a recording"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob.ContentType = "video/mp4"
+	if err := a.AttachMedia(t.Context(), 1, archive.MediaVideo, blob); err != nil {
+		t.Fatal(err)
+	}
+	s := newSandbox(t, Options{Archive: a})
+	ann := s.key("ann@acme.example")
+	var d api.Download
+	s.call(http.MethodPost, "/recordings/1/download", ann, "").decode(t, &d)
+	path := "/recordings/1/downloads/" + d.DownloadID
+	if s.get(path, ann, 200).decode(t, &d); d.Status != api.DownloadCompleted {
+		t.Fatalf("at first: %s", d.Status)
+	}
+	archivetest.Damage(t, filepath.Join(dir, "archive.db"), `DELETE FROM attachments`, `UPDATE meetings SET has_video = 0`)
+	if s.get(path, ann, 200).decode(t, &d); d.Status != api.DownloadExpired {
+		t.Errorf("without its recording: %s", d.Status)
 	}
 }

@@ -129,6 +129,11 @@ func administer(t *testing.T, dir string, round int) {
 	data := []string{"--data", dir}
 	inData := func(args ...string) []string { return append(append([]string{"service"}, args...), data...) }
 
+	for _, state := range []string{"withheld", "restored"} {
+		if rows := runJSON[[]service.Delivery](t, inData("deliveries", "list", "--state", state)...); len(rows) != 0 {
+			t.Errorf("%s: %+v", state, rows)
+		}
+	}
 	user := runJSON[api.User](t, inData("users", "create", "--user", "bob@acme.example", "--name", "Bob", "--team", "Support")...)
 	if user.Email != "bob@acme.example" || user.Status != api.StatusActive {
 		t.Errorf("created %+v", user)
