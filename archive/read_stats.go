@@ -4,11 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"minutebook/internal/diskspace"
 	"minutebook/internal/sqlite"
 )
 
@@ -94,7 +95,7 @@ func (a *Archive) MediaSize(ctx context.Context) (int64, error) {
 }
 
 // IndexSize returns the bytes of the search index on disk.
-func (a *Archive) IndexSize() int64 { return onDisk(a.dir, "index") }
+func (a *Archive) IndexSize() int64 { return diskspace.Used(filepath.Join(a.dir, "index")) }
 
 func readMonths(ctx context.Context, tx *sql.Tx) ([]MonthStats, error) {
 	list := []MonthStats{}
@@ -110,27 +111,18 @@ func readMonths(ctx context.Context, tx *sql.Tx) ([]MonthStats, error) {
 	return list, err
 }
 
-// onDisk returns the size of the files of a data directory that are called name, begin
-// with name- or are below it, in bytes. Unreadable files are not counted.
-func onDisk(dir, name string) int64 {
-	var sum int64
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		rel, relErr := filepath.Rel(dir, path)
-		if err != nil || relErr != nil || rel == "." {
-			return nil
+// onDisk returns the size of the files of a data directory that are called name, or begin
+// with name-, in bytes. Unreadable files are not counted.
+func onDisk(dir, name string) (sum int64) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != name && !strings.HasPrefix(e.Name(), name+"-") {
+			continue
 		}
-		top, _, _ := strings.Cut(rel, string(filepath.Separator))
-		if top != name && !strings.HasPrefix(top, name+"-") {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			sum += info.Size()
 		}
-		return nil
-	})
+	}
 	return sum
 }
 

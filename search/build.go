@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -102,19 +100,6 @@ var errNoRoom = errors.New("the disk has no room for another index beside the on
 
 // noRoomSuffix ends the reason of a rebuild that waits for room.
 const noRoomSuffix = "; it waits: the disk has no room for another index beside the one that answers"
-
-// sizeOf adds up the files of a folder. One that goes away meanwhile counts nothing.
-func sizeOf(dir string) (size int64) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if info, err := d.Info(); err == nil {
-				size += info.Size()
-			}
-		}
-		return nil
-	})
-	return size
-}
 
 // readRoom is how much of the disk with a directory is free.
 func readRoom(dir string) (int64, error) {

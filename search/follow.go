@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/diskspace"
 	"minutebook/internal/durable"
 	"minutebook/search/segment"
 )
@@ -216,7 +217,7 @@ func (x *Index) rebuildRequested() bool {
 // startNext begins a new generation, while the old one serves. It returns nil where the disk
 // has no room for as much again.
 func (x *Index) startNext(ctx context.Context, serving *generation) (*generation, error) {
-	if serving.isCurrent() && !x.hasRoom(sizeOf(serving.dir)) {
+	if serving.isCurrent() && !x.hasRoom(diskspace.Used(serving.dir)) {
 		return nil, x.postpone(nil)
 	}
 	head, err := x.archive.Head(ctx)

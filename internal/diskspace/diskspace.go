@@ -3,6 +3,8 @@ package diskspace
 
 import (
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +17,20 @@ func Read(dir string) (free, size int64, err error) {
 		return 0, 0, fmt.Errorf("read how much space the disk has: %w", err)
 	}
 	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
+}
+
+// Used returns the bytes of the files below a directory. One that cannot be read, or goes away
+// meanwhile, is not counted.
+func Used(dir string) (sum int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				sum += info.Size()
+			}
+		}
+		return nil
+	})
+	return sum
 }
 
 // CheckRoom fails where the file system of a directory has no room for a copy of so many bytes,
