@@ -106,9 +106,9 @@ const (
 	perOwner    = 8
 )
 
-// readDue returns the rows to send now, oldest first, at most perEndpoint of each
-// endpoint and perOwner of each person, whose endpoints take turns, without their bodies, and when the next row
-// after now is due (zero when there is none).
+// readDue returns the rows to send now, oldest first, without their bodies: at most
+// perEndpoint of each endpoint and perOwner of each person, whose endpoints take turns. next is
+// when the next row after now is due (zero when there is none).
 func (st store) readDue(ctx context.Context, now time.Time, limit int) (due []outgoing, next time.Time, err error) {
 	first, err := st.readNextDue(ctx, math.MinInt64)
 	if err != nil || first.IsZero() || first.After(now) {

@@ -128,7 +128,7 @@ func (s *Syncer) followAccounts(ctx context.Context, start func(work string, loo
 			}
 		}
 		if err := s.closeFailures(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn().Err(err).Msg("close the failures of what is not read any more")
+			s.log.Warn().Err(err).Msg("close the failures of accounts and lists that are not read any more")
 		}
 		select {
 		case <-ctx.Done():

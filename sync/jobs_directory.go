@@ -74,11 +74,11 @@ func (s *Syncer) readMembers(ctx context.Context, a *account, teams []api.Team) 
 	if len(teams) < 2 || !haveSameMembers(found) {
 		return found, nil
 	}
-	of, err := readTeam(ctx, a, unknownTeam)
+	nobody, err := readTeam(ctx, a, unknownTeam)
 	if rejected := new(api.Error); errors.As(err, &rejected) && rejected.Status/100 == 4 && !api.IsTemporary(err) && !api.IsAccountRefused(err) {
 		return found, nil // the service looks at the filter
 	}
-	if err != nil || !haveSameMembers(append(found[:1:1], archive.TeamMembers{Members: of})) {
+	if err != nil || !haveSameMembers(append(found[:1:1], archive.TeamMembers{Members: nobody})) {
 		return found, err
 	}
 	s.log.Warn().Str("account", a.Name).Msg("every team has the same members, and so has one that does not exist: the service does not filter them, so none are kept")

@@ -23,9 +23,9 @@ const (
 	attemptEveryByName   = time.Minute
 )
 
-// SiteBits are the bits of an IPv6 address that a site has in common: an office, or
+// siteBits are the bits of an IPv6 address that a site has in common: an office, or
 // whoever got a /48, the largest that a connection gets.
-const SiteBits = 48
+const siteBits = 48
 
 // limiterSlots is the number of clients, of sites, and of names, that are distinguished.
 // With more of them some share their attempts; the memory stays the same, about 8 MB.
@@ -143,7 +143,7 @@ func (l *Limiter) bucketsAt(o *origins, client netip.Addr) Charge {
 // Site returns the site of a client: an IPv4 address, or the /48 of an IPv6 address. The
 // zero Addr, of a peer without an address, has the zero Prefix.
 func Site(client netip.Addr) netip.Prefix {
-	site, err := client.Unmap().Prefix(min(SiteBits, client.Unmap().BitLen()))
+	site, err := client.Unmap().Prefix(min(siteBits, client.Unmap().BitLen()))
 	if err != nil {
 		return netip.Prefix{}
 	}
