@@ -199,6 +199,7 @@ func (w *world) forget(g *rand.Rand) {
 	w.journal.note("%d is forgotten", m.id)
 	w.oracle.forget(m.id)
 	w.forgotAt[m.id] = time.Now()
+	delete(w.forgetting, m.id) // an earlier try, which a kill ended, forgot nothing
 	w.checkForgotten(m.id)
 }
 
