@@ -141,6 +141,7 @@ func TestRetainGoesOn(t *testing.T) {
 	if files := filesWith(t, a.Dir(), "sound of one"); len(files) != 1 {
 		t.Fatalf("the file should be left, it is in %v", files)
 	}
+	verifyClean(t, a) // the file waits for the next run
 	a.media = whole
 	deleteExpired(t, a, rule)
 	if files := filesWith(t, a.Dir(), "sound of one"); files != nil {

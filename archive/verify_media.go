@@ -197,15 +197,16 @@ func (a *Archive) quarantine(ctx context.Context, sha string, ids []int64) error
 	return media.Quarantine(ctx, a.media, a.dir, sha)
 }
 
-// checkUnknownBlobs reports blobs without a row, except those that are being forgotten. A
-// crash between storing and attaching leaves such a blob, and the next download of the
-// recording uses it.
+// checkUnknownBlobs reports blobs without a row, except those that forgetting or a rule of
+// retention still has to delete: the daemon tries again until the store does. A crash between
+// storing and attaching leaves a blob, and the next download of the recording uses it.
 func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	return a.media.Walk(ctx, func(b media.Blob) error {
 		var used, forgotten bool
 		err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM media WHERE sha256 = ?1) OR
-			EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE done_at IS NULL AND value = ?1),
+			EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE done_at IS NULL AND value = ?1) OR
+			EXISTS (SELECT 1 FROM marks WHERE key = '`+expiredBlob+`' || ?1),
 			EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE value = ?1)`, b.SHA256).Scan(&used, &forgotten)
 		if err != nil || used {
 			return err
@@ -224,13 +225,9 @@ func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found fu
 }
 
 // repairUnknown puts aside a blob without a meeting, with a mark for each meeting for which
-// it was fetched. It deletes a blob that the retention rules were deleting, and one of a
-// forgotten meeting, which somebody has brought back, unless it was stored for another one.
+// it was fetched. It deletes a blob of a forgotten meeting, which somebody has brought back,
+// unless it was stored for another one.
 func (a *Archive) repairUnknown(ctx context.Context, sha string, forgotten bool, d *Damage) error {
-	expired, err := a.Marks(ctx, expiredBlob+sha)
-	if err != nil {
-		return err
-	}
 	expected, err := a.Marks(ctx, unattachedMark+sha)
 	if err != nil {
 		return err
@@ -239,7 +236,7 @@ func (a *Archive) repairUnknown(ctx context.Context, sha string, forgotten bool,
 	if err != nil {
 		return err
 	}
-	if len(expired) > 0 || forgotten && len(ids)+len(expected) == 0 {
+	if forgotten && len(ids)+len(expected) == 0 {
 		d.Outcome = "deleted"
 		_, err := a.DropBlob(ctx, sha)
 		return err
