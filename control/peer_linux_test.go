@@ -24,7 +24,7 @@ func asStranger(t *testing.T, work func() error) {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlock: the thread is of no use to others
-		if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, ^uintptr(0), stranger, ^uintptr(0)); e != 0 {
+		if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, stranger, stranger, ^uintptr(0)); e != 0 {
 			done <- e
 			return
 		}
@@ -86,6 +86,20 @@ func TestAnotherUserIsNotTheDaemon(t *testing.T) {
 	defer l.Close()
 	if c, err := Dial(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "user 65534 listens") {
 		t.Errorf("dialled: %v, %v", c, err)
+	}
+}
+
+// A command of another user is told how to reach the archive, and not to take its folder away.
+func TestACommandOfAnotherUserSaysWhoMayGiveIt(t *testing.T) {
+	dir := openDir(t, 0o755)
+	asStranger(t, func() error { return nil }) // from here on as root
+	if err := os.Chown(dir, stranger-1, stranger-1); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	asStranger(t, func() error { _, err = Dial(t.Context(), dir); return nil })
+	if err == nil || !strings.HasSuffix(err.Error(), dir+" belongs to another user; give the command as that user or by sudo") {
+		t.Error(err)
 	}
 }
 

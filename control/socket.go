@@ -82,10 +82,14 @@ func checkFolder(path string) error {
 	if err != nil {
 		return fmt.Errorf("look at the folder of the command socket: %w", err)
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !isTrusted(int(st.Uid), path) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	isForeign, isData := !ok || !isTrusted(int(st.Uid), path), filepath.Base(path) == socketName
+	switch {
+	case isForeign && isData:
+		return fmt.Errorf("%s belongs to another user; give the command as that user or by sudo", dir)
+	case isForeign:
 		return fmt.Errorf("%s belongs to another user; give it to yours, or remove it", dir)
-	}
-	if filepath.Base(path) != socketName && (!info.IsDir() || info.Mode().Perm()&0o022 != 0) {
+	case !isData && (!info.IsDir() || info.Mode().Perm()&0o022 != 0):
 		return fmt.Errorf("others may write to %s; run chmod 700 on it, or remove it", dir)
 	}
 	return nil
