@@ -192,17 +192,25 @@ func (s *Service) start(ctx context.Context) error {
 	return s.startFollowing(ctx)
 }
 
-// startSandbox marks the data directory of a sandbox, or reads the mark.
+// startSandbox marks the data directory of a sandbox, or reads the mark. It fails for a
+// sandbox on an archive that has other meetings.
 func (s *Service) startSandbox(ctx context.Context) error {
-	if s.opts.Sandbox {
-		return s.store.set(ctx, "sandbox", []byte("1"))
-	}
-	if !s.opts.Offline {
+	if !s.opts.Sandbox && !s.opts.Offline {
 		return nil
 	}
 	mark, err := s.store.setting(ctx, "sandbox")
-	s.opts.Sandbox = mark != nil
-	return err
+	if err != nil || mark != nil || !s.opts.Sandbox {
+		s.opts.Sandbox = mark != nil
+		return err
+	}
+	counts, err := s.archive.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	if counts.Meetings+counts.Forgotten > 0 {
+		return errors.New("the archive has meetings that no sandbox loaded; give the sandbox a directory of its own")
+	}
+	return s.store.set(ctx, "sandbox", []byte("1"))
 }
 
 // Handler serves everything under BasePath: the endpoints, OAuth's consent

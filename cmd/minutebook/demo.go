@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -31,6 +33,9 @@ further ones as signed deliveries and fetches their recordings. The first line
 printed is the page's address.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if m.configPath != "" {
+				return &usageError{errors.New("show the demo: it has a configuration of its own; leave out -c")}
+			}
 			if err := m.takeData(cmd, "dir"); err != nil {
 				return err
 			}
@@ -53,7 +58,7 @@ func (m *Main) runDemo(ctx context.Context, o demoOptions) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
 	}
-	if err := archive.CheckFree(o.dir); err != nil { // before the service's folder is made in it
+	if err := checkDemoDir(o.dir); err != nil { // before the service's folder is made in it
 		return err
 	}
 	log := m.logger(demoLog(m))
@@ -68,6 +73,25 @@ func (m *Main) runDemo(ctx context.Context, o demoOptions) (err error) {
 	g.Go(func() error { return m.demoArchive(ctx, o, upstream, log) })
 	if err := g.Wait(); !errors.Is(err, context.Canceled) {
 		return err
+	}
+	return nil
+}
+
+// checkDemoDir fails for a directory that a demo cannot have. A demo makes its service before
+// its archive, so an archive without one is a person's own.
+func checkDemoDir(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, "archive.db"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return archive.CheckFree(dir)
+	}
+	if err == nil {
+		_, err = os.Stat(filepath.Join(dir, "upstream", "archive.db"))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return &usageError{fmt.Errorf("show the demo: %s holds an archive that is no demo's, and invented meetings would be mixed into it; name another directory with --dir", dir)}
+	}
+	if err != nil {
+		return fmt.Errorf("look into the demo's directory: %w", err)
 	}
 	return nil
 }

@@ -92,6 +92,9 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 			log.Info().Msg("stopped")
 		}
 	}()
+	if err := refuseServiceMark(ctx, a, cfg.DataDir); err != nil {
+		return err
+	}
 	socket, err := control.Listen(cfg.DataDir)
 	if err != nil {
 		return err
@@ -117,6 +120,16 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 		return err
 	}
 	return nil
+}
+
+// refuseServiceMark fails for an archive that reads from a service: a sandbox would mix
+// invented meetings and people with those of real ones.
+func refuseServiceMark(ctx context.Context, a *archive.Archive, dir string) error {
+	url, err := a.Mark(ctx, serviceMark)
+	if err == nil && url != nil {
+		err = &usageError{fmt.Errorf("run the service: %s is an archive of %s and no sandbox; name another directory with --data", dir, url)}
+	}
+	return err
 }
 
 func (m *Main) newSandbox(ctx context.Context, a *archive.Archive, o sandboxOptions, url string, log zerolog.Logger) (*service.Service, error) {
