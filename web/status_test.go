@@ -3,14 +3,17 @@ package web
 import (
 	"context"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/inbox"
 	"minutebook/internal/testrun"
@@ -100,6 +103,35 @@ func TestRecordingsOnTheirWayAreShownToWhoSeesTheMeeting(t *testing.T) {
 	_, body := s.get("/status", adminBea...)
 	if strings.Contains(body, "Secret plan") || !strings.Contains(body, "a meeting") {
 		t.Error("an admin who does not see the meeting is shown its title, or not that it is fetched")
+	}
+}
+
+// TestFailuresOfHiddenMeetingsNameNoMeeting asks, as an admin who does not see the meetings,
+// for failures whose reasons name them.
+func TestFailuresOfHiddenMeetingsNameNoMeeting(t *testing.T) {
+	s := newSite(t, meeting(4711, "Secret plan", "2026-06-30T15:00:00Z", ""), meeting(4712, "Secret talk", "2026-06-30T16:00:00Z", ""))
+	refused := &api.Error{Status: 404, Method: "GET", Path: "/recordings/4711/transcript", Message: "Secret plan is not here"}
+	broken := &fs.PathError{Op: "open", Path: "media/4712.part", Err: fs.ErrPermission}
+	var listed []syncer.FailureStatus
+	for id, err := range map[int64]error{4711: refused, 4712: broken} {
+		f := archive.Failure{Account: "acme", Class: "content", What: strconv.FormatInt(id, 10), RecordingID: id, Reason: err.Error()}
+		must(t, s.archive.RecordFailure(t.Context(), f))
+		listed = append(listed, syncer.FailureStatus{Account: f.Account, Class: f.Class, What: f.What, RecordingID: id, Reason: f.Reason})
+	}
+	s.status = syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme", Failures: listed}}, Failures: listed}
+	for _, address := range []string{"/status", "/api/v1/status", "/api/v1/status/events?events=1"} {
+		s.shows(200, address, "/recordings/4711/transcript: 404 Not Found: Secret plan", "media/4712.part")
+		_, body := s.get(address, adminBea...)
+		for _, told := range []string{"4711", "4712", "Secret", "media/"} {
+			if strings.Contains(body, told) {
+				t.Errorf("%s tells an admin who does not see the meetings %q: %s", address, told, body)
+			}
+		}
+		for _, want := range []string{"the service answered 404 Not Found", "not shown here, since it may tell of the meeting"} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not hold %q: %s", address, want, body)
+			}
+		}
 	}
 }
 

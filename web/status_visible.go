@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -79,10 +80,8 @@ func (s *server) hideMeetings(ctx context.Context, state *syncer.Status) error {
 	}
 	for _, list := range lists {
 		for i := range list {
-			if hidden, err := s.isHidden(ctx, list[i].RecordingID); err != nil {
+			if err := s.hideMeeting(ctx, &list[i].RecordingID, &list[i].What, &list[i].Reason); err != nil {
 				return err
-			} else if hidden {
-				list[i].RecordingID, list[i].What = 0, "a meeting"
 			}
 		}
 	}
@@ -104,16 +103,36 @@ func (s *server) visibleFailures(ctx context.Context) ([]failureView, error) {
 		if !own(f.Account) {
 			continue
 		}
-		hidden, err := s.isHidden(ctx, f.RecordingID)
-		if err != nil {
+		if err := s.hideMeeting(ctx, &f.RecordingID, &f.What, &f.Reason); err != nil {
 			return nil, err
-		}
-		if hidden {
-			f.RecordingID, f.What = 0, "a meeting"
 		}
 		views = append(views, failureView{Failure: f})
 	}
 	return views, nil
+}
+
+// hideMeeting takes the meeting out of the texts of a failure, if the visitor does not see it.
+func (s *server) hideMeeting(ctx context.Context, id *int64, what, reason *string) error {
+	hidden, err := s.isHidden(ctx, *id)
+	if hidden {
+		*id, *what, *reason = 0, "a meeting", statusIn(*reason)
+	}
+	return err
+}
+
+// answered finds the status in the text of an [api.Error].
+var answered = regexp.MustCompile(`: ([1-5][0-9]{2}) `)
+
+// statusIn returns the status of the service's answer that a reason tells of. The rest of a
+// reason can name the meeting, by its number, its title or its files.
+func statusIn(reason string) string {
+	if m := answered.FindStringSubmatch(reason); m != nil {
+		code, _ := strconv.Atoi(m[1]) // digits
+		if text := http.StatusText(code); text != "" {
+			return "the service answered " + m[1] + " " + text
+		}
+	}
+	return "not shown here, since it may tell of the meeting"
 }
 
 // isHidden reports whether a failure is about a meeting that the visitor does not see.
