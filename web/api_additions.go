@@ -119,14 +119,14 @@ func (s *server) apiLooked(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &q); err != nil {
 		return err
 	}
-	at, ours, err := s.places.position(q.Until)
+	at, ours, err := s.places.find(q.Until)
 	switch {
 	case err != nil:
 		return err
 	case !ours:
 		return &failure{http.StatusConflict, "This position was named before a restart: read the news again."}
 	}
-	if err := s.Notes.SetLooked(r.Context(), personOf(r.Context()), at); err != nil {
+	if err := s.Notes.SetLooked(r.Context(), personOf(r.Context()), at.Position); err != nil {
 		return err
 	}
 	return answerJSON(w, r, q)

@@ -19,13 +19,15 @@ import (
 func TestPersonIsNotToldOfHiddenChanges(t *testing.T) {
 	const bo = "bo@x.example"
 	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""))
-	share := func(id int64) {
+	share := func(id int64, with bool) {
 		t.Helper()
-		if err := s.archive.SetShares(t.Context(), id, map[string]archive.ShareLevel{archive.UserPrincipal(bo): archive.ShareLimited}); err != nil {
-			t.Fatal(err)
+		shares := map[string]archive.ShareLevel{}
+		if with {
+			shares[archive.UserPrincipal(bo)] = archive.ShareLimited
 		}
+		must(t, s.archive.SetShares(t.Context(), id, shares))
 	}
-	share(1)
+	share(1, true)
 	visitor := Visitor{Viewer: archive.ViewerWith(bo)}
 	ctx := context.WithValue(t.Context(), visitorKey{}, visitor)
 	for _, c := range []struct {
@@ -36,12 +38,21 @@ func TestPersonIsNotToldOfHiddenChanges(t *testing.T) {
 		{"a hidden meeting changes", func() { s.later(meeting(2, "Two again", "2026-06-30T16:00:00Z", "")) }, false},
 		{"a hidden meeting arrives", func() { s.store(meeting(3, "Three", "2026-06-30T17:00:00Z", "")) }, false},
 		{"a visible meeting changes", func() { s.later(meeting(1, "One again", "2026-06-30T15:00:00Z", "")) }, true},
-		{"a meeting is shared", func() { share(3) }, true},
+		{"a meeting is shared", func() { share(3, true) }, true},
+		{"a meeting is hidden", func() { share(3, false) }, true},
+		{"one is hidden and another shared", func() { share(1, false); share(3, true) }, true},
+		{"the rights of a hidden meeting change", func() {
+			must(t, s.archive.SetShares(t.Context(), 2, map[string]archive.ShareLevel{archive.UserPrincipal("cy@x.example"): archive.ShareLimited}))
+		}, false},
 		{"a hidden meeting is forgotten", func() {
 			if _, err := s.archive.Forget(t.Context(), 2, "asked to"); err != nil {
 				t.Fatal(err)
 			}
 		}, false},
+		{"a visible meeting is forgotten", func() {
+			_, err := s.archive.Forget(t.Context(), 3, "asked to")
+			must(t, err)
+		}, true},
 		{"others join", func() { putUsers(t, s.archive, "cy@x.example") }, false},
 		{"the person joins", func() { putUsers(t, s.archive, "cy@x.example", bo) }, true},
 	} {
@@ -49,7 +60,7 @@ func TestPersonIsNotToldOfHiddenChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rights, err := s.archive.ViewerPrincipals(t.Context(), visitor.Viewer)
+		sight, err := s.server.sight(ctx, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,10 +69,38 @@ func TestPersonIsNotToldOfHiddenChanges(t *testing.T) {
 		if err != nil || head == from {
 			t.Fatalf("%s: nothing was logged; %v", c.name, err)
 		}
-		at, seen, err := s.server.seesChange(ctx, from, rights, 0)
-		if err != nil || seen != c.want || at != head {
+		at, seen, err := s.server.seesChange(ctx, vantage{from, sight}, 0)
+		if err != nil || seen != c.want || at != (vantage{head, sight}) {
 			t.Errorf("%s: told %t up to %v, %v; want %t up to %v", c.name, seen, at, err, c.want, head)
 		}
+	}
+}
+
+// TestAnOpenListHearsThatAMeetingIsTakenAway takes meetings away while a list of them is open
+// and does not wait, as that of a window which nobody looks at.
+func TestAnOpenListHearsThatAMeetingIsTakenAway(t *testing.T) {
+	const bo = "bo@x.example"
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""), meeting(3, "Three", "2026-06-30T17:00:00Z", ""))
+	shared := map[string]archive.ShareLevel{archive.UserPrincipal(bo): archive.ShareLimited}
+	for id := range int64(3) {
+		must(t, s.archive.SetShares(t.Context(), id+1, shared))
+	}
+	from := s.position("/", "Test-Person", bo)
+	for name, take := range map[string]func() error{
+		"unshared": func() error { return s.archive.SetShares(t.Context(), 1, nil) },
+		"forgotten": func() error {
+			_, err := s.archive.Forget(t.Context(), 2, "asked to")
+			return err
+		},
+	} {
+		must(t, take())
+		var answer changesJSON
+		_, body := s.get("/api/v1/changes?from="+from, "Test-Person", bo)
+		must(t, json.Unmarshal([]byte(body), &answer))
+		if !answer.Changed {
+			t.Errorf("a meeting was %s, and the list is told of no change", name)
+		}
+		from = answer.Head
 	}
 }
 
@@ -75,7 +114,7 @@ func TestAMeetingsPageHearsOfItsMeetingAlone(t *testing.T) {
 	}
 	s.later(meeting(2, "Two again", "2026-06-30T16:00:00Z", ""))
 	for only, want := range map[int64]bool{0: true, 1: false, 2: true} {
-		if at, seen, err := s.server.seesChange(ctx, before, nil, only); err != nil || seen != want || at == before {
+		if at, seen, err := s.server.seesChange(ctx, vantage{Position: before}, only); err != nil || seen != want || at.Position == before {
 			t.Errorf("the page of %d hears of the change: %t up to %v, %v", only, seen, at, err)
 		}
 	}
@@ -100,10 +139,10 @@ func TestAMeetingsPageHearsThatItIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	share(1, nil)
-	if _, seen, err := s.server.seesChange(person, before, nil, 1); seen || !errors.Is(err, archive.ErrNotFound) {
+	if _, seen, err := s.server.seesChange(person, vantage{Position: before}, 1); seen || !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("one who waits: %t, %v", seen, err)
 	}
-	from := s.server.places.name(before)
+	from := s.server.places.name(vantage{Position: before})
 	hidden, hiddenBody := s.get("/api/v1/changes?recording_id=1&from="+from, "Test-Person", bo)
 	absent, absentBody := s.get("/api/v1/changes?recording_id=7&from="+from, "Test-Person", bo)
 	if hidden.StatusCode != 404 || absent.StatusCode != 404 || hiddenBody != absentBody {

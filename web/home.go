@@ -56,7 +56,7 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := homePage{frame: s.newFrame(r, "home", "")}
-	p.Live = s.logPosition(r)
+	p.Live = s.logPosition(r, 0)
 	rows, err := s.Archive.List(r.Context(), list)
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	live := s.logPosition(r)
+	live := s.logPosition(r, id)
 	row, err := s.openMeeting(r, id)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func (s *server) readNews(ctx context.Context, limit int) (p nowPage, err error)
 	if err != nil {
 		return p, err
 	}
-	p.Since, p.Total, p.Until = since.In(s.Location), total, s.places.name(until)
+	p.Since, p.Total, p.Until = since.In(s.Location), total, s.places.name(vantage{Position: until})
 	p.News, err = s.newsItems(ctx, view.Viewer, news, after)
 	return p, err
 }
@@ -156,12 +156,12 @@ func (s *server) now(w http.ResponseWriter, r *http.Request) error {
 // setLooked answers POST /now/looked: the visitor has looked until the position that the
 // page named.
 func (s *server) setLooked(w http.ResponseWriter, r *http.Request) error {
-	at, ours, err := s.places.position(r.PostForm.Get("until"))
+	at, ours, err := s.places.find(r.PostForm.Get("until"))
 	if err != nil {
 		return err
 	}
 	if ours { // otherwise an earlier process named it: the page is shown again
-		if err := s.Notes.SetLooked(r.Context(), personOf(r.Context()), at); err != nil {
+		if err := s.Notes.SetLooked(r.Context(), personOf(r.Context()), at.Position); err != nil {
 			return err
 		}
 	}

@@ -286,9 +286,9 @@ func (s *site) submit(address, form string, header ...string) (*http.Response, s
 }
 
 // position returns the position from which a page waits for changes.
-func (s *site) position(address string) string {
+func (s *site) position(address string, header ...string) string {
 	s.t.Helper()
-	_, body := s.get(address)
+	_, body := s.get(address, header...)
 	_, from, found := strings.Cut(body, `data-from="`)
 	from, _, _ = strings.Cut(from, `"`)
 	if !found || from == "" {
