@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 )
 
 // evil is a note's text that must never become markup.
@@ -55,6 +56,29 @@ func TestNotesOnAMeeting(t *testing.T) {
 	}
 	if body := s.shows(200, "/meetings/1", "better"); strings.Contains(body, "only you") || strings.Contains(body, "about it all") {
 		t.Error("a note that was shared and one that was deleted are there as before")
+	}
+}
+
+// TestNotesOfEveryScript keeps the longest notes, whose characters take up to twelve bytes in a
+// form and in JSON.
+func TestNotesOfEveryScript(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
+	for _, character := range []string{"я", "語", "🦭"} {
+		text := strings.Repeat(character, 20_000)
+		if resp, body := s.submit("/meetings/1/notes", url.Values{"do": {"add"}, "text": {text}}.Encode()); resp.StatusCode != 303 {
+			t.Errorf("a form of 20,000 %s is answered %d %.300s", character, resp.StatusCode, body)
+		}
+		// A note that is too long is shown again, to be cut.
+		if resp, body := s.submit("/meetings/1/notes", url.Values{"do": {"add"}, "text": {text + character}}.Encode()); resp.StatusCode != 422 || !strings.Contains(body, text+character+"</textarea>") {
+			t.Errorf("a form of 20,001 %s is answered %d %.300s", character, resp.StatusCode, body)
+		}
+		var escaped string
+		for _, unit := range utf16.Encode([]rune(character)) {
+			escaped += fmt.Sprintf(`\u%04x`, unit)
+		}
+		if resp, body := s.submit("/api/v1/meetings/1/notes", `{"text":"`+strings.Repeat(escaped, 20_000)+`"}`); resp.StatusCode != 200 {
+			t.Errorf("JSON of 20,000 %s is answered %d %.300s", character, resp.StatusCode, body)
+		}
 	}
 }
 

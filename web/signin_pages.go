@@ -12,8 +12,9 @@ import (
 	"minutebook/web/access"
 )
 
-// maxForm is the size of the largest form, in bytes.
-const maxForm = 64 << 10
+// maxForm is the size of the largest form or JSON of a request, in bytes: a note has up to 20,000
+// characters, each of which takes up to twelve.
+const maxForm = 256 << 10
 
 // loginPage is the page for signing in.
 type loginPage struct {
