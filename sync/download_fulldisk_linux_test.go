@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"context"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,23 +15,15 @@ import (
 func TestRecordingsRestWhileTheirStoreCannotBeWritten(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	for name, setBroken := range map[string]func(t *testing.T, disk testrun.Disk, broken bool){
-		"full": func(_ *testing.T, disk testrun.Disk, broken bool) {
+	for name, setBroken := range map[string]func(disk testrun.Disk, broken bool){
+		"full": func(disk testrun.Disk, broken bool) {
 			if broken {
 				disk.Fill()
 			} else {
 				disk.Clear()
 			}
 		},
-		"read-only": func(t *testing.T, disk testrun.Disk, broken bool) {
-			flags := uintptr(syscall.MS_REMOUNT)
-			if broken {
-				flags |= syscall.MS_RDONLY
-			}
-			if err := syscall.Mount("", disk.Dir, "", flags, ""); err != nil {
-				t.Fatal(err)
-			}
-		},
+		"read-only": func(disk testrun.Disk, broken bool) { disk.SetReadOnly(broken) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +34,7 @@ func TestRecordingsRestWhileTheirStoreCannotBeWritten(t *testing.T) {
 			if err := media.Check(t.Context(), s.downloads.store); err != nil {
 				t.Fatal(err)
 			}
-			setBroken(t, disk, true)
+			setBroken(disk, true)
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
 			if err := s.downloads.advance(ctx, task); ctx.Err() != nil || err == nil || !isLocal(err) {
@@ -52,7 +43,7 @@ func TestRecordingsRestWhileTheirStoreCannotBeWritten(t *testing.T) {
 			if task.row.State != archive.DownloadReady || task.row.Failures > 0 {
 				t.Errorf("the recording does not rest: %+v", task.row)
 			}
-			setBroken(t, disk, false)
+			setBroken(disk, false)
 			if err := s.downloads.advance(t.Context(), task); err != nil {
 				t.Fatal(err)
 			}

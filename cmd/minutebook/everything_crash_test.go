@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
@@ -30,20 +29,25 @@ func TestKilledWhileEverythingRuns(t *testing.T) {
 	l.senders, l.every, l.pause = 4, 5*time.Millisecond, 50*time.Millisecond
 	for range count {
 		l.start()
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() { defer close(ended); l.run(ctx) }()
-		time.Sleep(time.Duration(rand.Int64N(int64(3 * time.Second))))
-		l.cmd.Process.Signal(syscall.SIGKILL)
-		stop()
-		<-ended
-		l.cmd.Wait()
+		l.runUntilKilled(func() { time.Sleep(time.Duration(rand.Int64N(int64(3 * time.Second)))) })
 	}
 	l.start()
 	l.checkKept(t)
 	l.stop(syscall.SIGINT)
 	t.Logf("%d rounds: %d deliveries acknowledged, %d meetings forgotten, commands that ended well %v; of the others the last failed with %v",
 		count, len(l.acked), len(l.forgot), l.done, l.failed)
+}
+
+// runUntilKilled runs the load until wait returns, and kills the daemon and the commands.
+func (l *load) runUntilKilled(wait func()) {
+	ctx, stop := context.WithCancel(l.t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); l.run(ctx) }()
+	wait()
+	l.cmd.Process.Signal(syscall.SIGKILL)
+	stop()
+	<-ended
+	l.cmd.Wait()
 }
 
 // kills returns the number of kills of a test, as rounds does; MINUTEBOOK_CRASH_ROUNDS sets it.
@@ -97,7 +101,7 @@ func (l *load) checkKept(t *testing.T) {
 	if len(words) == 0 {
 		return
 	}
-	if found := residue.FindAny(t, words, filepath.Join(filepath.Dir(l.config), "data"), l.backups(), l.exports()); len(found) > 0 {
+	if found := residue.FindAny(t, words, l.data, l.backups(), l.exports()); len(found) > 0 {
 		t.Errorf("words of forgotten meetings are in %q", found)
 	}
 }

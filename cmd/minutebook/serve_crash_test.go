@@ -27,6 +27,7 @@ const serveSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 // served is a configuration and the daemon that runs with it.
 type served struct {
 	t        *testing.T
+	data     string // the data directory
 	config   string
 	receiver string // its URL
 	cmd      *exec.Cmd
@@ -47,11 +48,18 @@ func freePort(t *testing.T) string {
 // newServed writes a configuration with one account at a service.
 func newServed(t *testing.T, baseURL, key string) *served {
 	t.Helper()
-	dir, addr := t.TempDir(), freePort(t)
-	s := &served{t: t, config: filepath.Join(dir, "config.toml"), receiver: "http://" + addr}
+	dir := t.TempDir()
+	return newServedOn(t, filepath.Join(dir, "data"), dir, baseURL, key)
+}
+
+// newServedOn creates an archive in the directory data, and its configuration in dir.
+func newServedOn(t *testing.T, data, dir, baseURL, key string) *served {
+	t.Helper()
+	addr := freePort(t)
+	s := &served{t: t, data: data, config: filepath.Join(dir, "config.toml"), receiver: "http://" + addr}
 	text := fmt.Sprintf("data_dir = %q\n[web]\nlisten = \"127.0.0.1:0\"\n[receiver]\nlisten = %q\npublic_url = %q\n"+
 		"[[accounts]]\nname = \"anna\"\nbase_url = %q\napi_key = %q\nwebhook_secrets = [%q]\nallow_private = true\n",
-		filepath.Join(dir, "data"), addr, s.receiver, baseURL, key, serveSecret)
+		data, addr, s.receiver, baseURL, key, serveSecret)
 	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -53,3 +53,16 @@ func (d Disk) Clear() {
 		d.t.Fatal(err)
 	}
 }
+
+// SetReadOnly mounts the file system anew, read-only or not. It fails the test while a file
+// is open for writing.
+func (d Disk) SetReadOnly(readOnly bool) {
+	d.t.Helper()
+	flags := uintptr(syscall.MS_REMOUNT)
+	if readOnly {
+		flags |= syscall.MS_RDONLY
+	}
+	if err := syscall.Mount("", d.Dir, "", flags, ""); err != nil {
+		d.t.Fatal(err)
+	}
+}
