@@ -27,11 +27,12 @@ type mutation struct {
 
 var layout = regexp.MustCompile(`(?s)^why  ([^\n]+)\ntest (\S+) (\S+)\nfile (\S+)\n<<<<\n(.*)\n====\n(.*?)\n?>>>>\n$`)
 
-// top is the root of the module, and seeds the tests of a mutation that simulated years
-// have to notice.
+// top is the root of the module, and seeds the tests of a mutation that simulated years,
+// which are the package years, have to notice.
 const (
 	top   = "../.."
 	seeds = "seeds"
+	years = "./simulation/years"
 )
 
 func mutations(t *testing.T) (list []mutation) {
@@ -108,19 +109,20 @@ func TestMutations(t *testing.T) {
 		t.Skip("only by make mutate")
 	}
 	only := regexp.MustCompile(os.Getenv("MUTATIONS"))
-	if os.Getenv("BY") == seeds {
-		if result := runTests(t, mutation{test: seeds}, ""); result != "survived" {
-			t.Fatalf("the histories without a fault: %s; a fault can only be noticed by histories that pass without it", result)
+	tried := mutations(t)
+	tried = slices.DeleteFunc(tried, func(m mutation) bool { return !only.MatchString(m.name) })
+	for i := range tried {
+		if os.Getenv("BY") == seeds {
+			tried[i].pkg, tried[i].test = years, seeds
+		}
+	}
+	for pkg, tests := range testsByPackage(tried) {
+		if result := runTests(t, mutation{pkg: pkg, test: tests}, ""); result != "survived" {
+			t.Fatalf("%s %s without a fault: %s; a fault can only be noticed by tests that pass without it", pkg, tests, result)
 		}
 	}
 	survived := 0
-	for _, m := range mutations(t) {
-		if !only.MatchString(m.name) {
-			continue
-		}
-		if os.Getenv("BY") == seeds {
-			m.test = seeds
-		}
+	for _, m := range tried {
 		began := time.Now()
 		result := m.try(t)
 		if result != "noticed" {
@@ -130,6 +132,20 @@ func TestMutations(t *testing.T) {
 		fmt.Printf("%-34s %-18s %4.0f s  %s %s: %s\n", m.name, result, time.Since(began).Seconds(), m.pkg, m.test, m.why)
 	}
 	fmt.Printf("%d not noticed\n", survived)
+}
+
+// testsByPackage returns the tests of the mutations, by package.
+func testsByPackage(list []mutation) map[string]string {
+	tests := map[string]string{}
+	for _, m := range list {
+		switch known := tests[m.pkg]; {
+		case known == "" || m.test == seeds:
+			tests[m.pkg] = m.test
+		default:
+			tests[m.pkg] = known + "|" + m.test
+		}
+	}
+	return tests
 }
 
 // try runs the tests of a mutation: "noticed", "survived" or the reason why it did not
@@ -161,8 +177,8 @@ func (m mutation) try(t *testing.T) string {
 func runTests(t *testing.T, m mutation, overlay string) string {
 	cmd := exec.Command("go", "test", "-vet=off", "-timeout", "20m", "-overlay", overlay, "-run", m.test, m.pkg)
 	if m.test == seeds {
-		cmd.Args = slices.Concat(cmd.Args[:len(cmd.Args)-2], []string{"^TestSimulate$", "./simulation/years"})
-		cmd.Env = append(os.Environ(), "MINUTEBOOK_SEED=1", "MINUTEBOOK_SEEDS=20", "MINUTEBOOK_DAYS=75", "MINUTEBOOK_SHRINK=0", "MINUTEBOOK_FIRST_ONLY=1")
+		cmd.Args[len(cmd.Args)-2] = "^TestSimulate$"
+		cmd.Env = append(os.Environ(), "MINUTEBOOK_SEED=20000", "MINUTEBOOK_SEEDS=20", "MINUTEBOOK_DAYS=75", "MINUTEBOOK_SHRINK=0", "MINUTEBOOK_FIRST_ONLY=1")
 	}
 	if drawsFile(t, m.pkg) {
 		cmd.Args = append(cmd.Args, "-rapid.nofailfile")
