@@ -259,8 +259,9 @@ func (m *Main) findConfig() (string, error) {
 }
 
 // Where minutebook.service of the packages has its configuration, its archive and, while it
-// runs, its secrets (LoadCredential=).
+// runs, its secrets (LoadCredential=), and its user.
 const (
+	installedUser        = "minutebook"
 	installedConfig      = "/etc/minutebook/config.toml"
 	installedData        = "/var/lib/minutebook"
 	installedCredentials = "/run/credentials/minutebook.service"

@@ -8,8 +8,12 @@ import (
 	"io/fs"
 	"net/mail"
 	"os"
+	"os/user"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -30,7 +34,7 @@ type setupAnswers struct {
 	listen, publicURL                      string
 	receiverListen, receiverURL            string
 	offline, sync                          bool
-	key                                    string // typed in
+	key                                    string
 }
 
 func (m *Main) setupCmd() *cobra.Command {
@@ -43,17 +47,24 @@ writes a file that one can read (-c FILE, or MINUTEBOOK_CONFIG, or config.toml) 
 key in a file of its own beside it, and creates the archive. It then reads the meetings
 at once, newest first, where that is wanted; else the daemon does it. What a flag says
 is not asked for. Without a terminal nothing is asked: --base-url and --api-key-file are
-needed then, and --sync for the first read. A file that is there is never replaced.`,
+needed then, and --sync for the first read. A file that is there is never replaced. The
+files of the installed service (-c ` + installedConfig + `) are made readable for its
+user, and its archive is in ` + installedData + `.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			path := cmp.Or(m.configPath, m.getenv("MINUTEBOOK_CONFIG"), workingConfig)
 			err := m.takeData(cmd, "data-dir")
-			if dir := m.getenv("MINUTEBOOK_DATA_DIR"); err == nil && dir != "" && !cmd.Flags().Changed("data-dir") {
-				err = cmd.Flags().Set("data-dir", dir) // every command takes it instead of the file's
+			dir := m.getenv("MINUTEBOOK_DATA_DIR") // every command takes it instead of the file's
+			if dir == "" && m.isInstalled(path) {
+				dir = m.joinRoot(installedData) // which the unit takes
+			}
+			if err == nil && dir != "" && !cmd.Flags().Changed("data-dir") {
+				err = cmd.Flags().Set("data-dir", dir)
 			}
 			if err != nil {
 				return err
 			}
-			return m.setUp(cmd.Context(), cmd, a)
+			return m.setUp(cmd.Context(), cmd, path, a)
 		},
 	}
 	f := cmd.Flags()
@@ -71,8 +82,7 @@ needed then, and --sync for the first read. A file that is there is never replac
 	return cmd
 }
 
-func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) error {
-	path := cmp.Or(m.configPath, m.getenv("MINUTEBOOK_CONFIG"), workingConfig)
+func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, path string, a setupAnswers) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return &usageError{fmt.Errorf("set up: %s is there already; edit it, or name another file with -c", path)}
 	}
@@ -90,7 +100,7 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 			return err
 		}
 	}
-	if err := m.readKey(&a); err != nil {
+	if err := m.readKey(path, &a); err != nil {
 		return err
 	}
 	if a.baseURL == "" || a.key == "" {
@@ -110,15 +120,22 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 		a.baseURL = p.BaseURL
 		fmt.Fprintf(m.Stderr, "The service answers at %s.\n", a.baseURL)
 	}
-	if err := m.create(ctx, path, a); err != nil {
+	running, err := m.create(ctx, path, a)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(m.Stdout, "configuration written: %s\n", path)
-	var err error
-	if a.sync {
+	switch {
+	case a.sync && running:
+		fmt.Fprintln(m.Stderr, "The service runs, and reads the meetings once it is restarted.")
+	case a.sync:
 		err = m.readFirst(ctx, path)
 	}
-	fmt.Fprintf(m.Stdout, "next: minutebook serve -c %s\n", path)
+	next := "minutebook serve -c " + path
+	if m.isInstalled(path) {
+		next = "systemctl restart minutebook"
+	}
+	fmt.Fprintf(m.Stdout, "next: %s\n", next)
 	if a.publicURL != "" {
 		fmt.Fprintf(m.Stdout, "then, for the first person: minutebook user add EMAIL --admin -c %s\n", path)
 	}
@@ -183,9 +200,10 @@ func (a *setupAnswers) check(path string) error {
 	return c.Check()
 }
 
-// create writes the configuration and creates the archive. After a failure the file
-// is removed, so that other answers can be given.
-func (m *Main) create(ctx context.Context, path string, a setupAnswers) error {
+// create writes the configuration and creates the archive, unless the installed service is
+// running with the archive. After a failure the file is removed, so that other answers can be
+// given.
+func (m *Main) create(ctx context.Context, path string, a setupAnswers) (running bool, err error) {
 	written, err := m.writeSetup(path, a)
 	if err == nil {
 		var cfg *config.Config
@@ -195,12 +213,15 @@ func (m *Main) create(ctx context.Context, path string, a setupAnswers) error {
 			err = m.createArchive(ctx, cfg, false, false)
 		}
 	}
+	if m.isInstalled(path) && errors.Is(err, archive.ErrInUse) {
+		return true, nil
+	}
 	if err != nil {
 		for _, path := range written {
 			err = errors.Join(err, durable.Remove(path))
 		}
 	}
-	return err
+	return false, err
 }
 
 // checkKey fails when a text cannot be a key.
@@ -232,26 +253,7 @@ func explainProbe(p probed) error {
 	return fmt.Errorf("%s is no such service: %w; its address ends in %s", p.BaseURL, p.Err, servicePath)
 }
 
-// readKey reads the key of --api-key-file.
-func (m *Main) readKey(a *setupAnswers) error {
-	if a.keyFile == "" {
-		return nil
-	}
-	raw, err := os.ReadFile(a.keyFile)
-	if err != nil {
-		return &usageError{fmt.Errorf("read --api-key-file: %w", err)}
-	}
-	a.key = strings.TrimSpace(string(raw))
-	if err := checkKey(a.key); err != nil {
-		return &usageError{fmt.Errorf("read --api-key-file: %s %w", a.keyFile, err)}
-	}
-	if a.keyFile, err = filepath.Abs(a.keyFile); err != nil {
-		return fmt.Errorf("find --api-key-file: %w", err)
-	}
-	return nil
-}
-
-// writeSetup writes the configuration, and a key that was typed in beside it. It returns
+// writeSetup writes the configuration, and a key that no file keeps beside it. It returns
 // the paths of the files that it wrote, after a failure too.
 func (m *Main) writeSetup(path string, a setupAnswers) (written []string, err error) {
 	key := a.keyFile
@@ -294,7 +296,8 @@ func (m *Main) writeSetup(path string, a setupAnswers) (written []string, err er
 	if err := durable.Create(path, []byte(b.String())); err != nil {
 		return written, fmt.Errorf("set up: write the configuration: %w", err)
 	}
-	return append(written, path), nil
+	written = append(written, path)
+	return written, m.giveToService(path, slices.Concat(written, []string{a.keyFile}))
 }
 
 // writeKey writes the key to a file beside the configuration and returns the file's name.
@@ -311,4 +314,34 @@ func writeKey(dir string, a setupAnswers) (string, error) {
 		return "", fmt.Errorf("set up: write the key: %w", err)
 	}
 	return name, nil
+}
+
+// giveToService lets the user of the installed service read files that root has written for
+// its configuration, as the group of its archive's owner. Without such a user the service is
+// root's.
+func (m *Main) giveToService(config string, files []string) error {
+	if !m.isInstalled(config) || os.Geteuid() != 0 {
+		return nil
+	}
+	group := 0
+	if u, err := user.Lookup(installedUser); err == nil {
+		group, _ = strconv.Atoi(u.Gid) // a number on Unix
+	}
+	if info, err := os.Stat(m.joinRoot(installedData)); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
+			group = int(st.Gid)
+		}
+	}
+	if group == 0 {
+		return nil
+	}
+	for _, path := range files {
+		if path == "" {
+			continue
+		}
+		if err := errors.Join(os.Chown(path, -1, group), os.Chmod(path, 0o640)); err != nil {
+			return fmt.Errorf("set up: let the service read its files: %w", err)
+		}
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, path string, a *s
 		}
 		return nil
 	}
-	if err := m.askService(ctx, a, ask, cmd.Flags().Changed("base-url")); err != nil {
+	if err := m.askService(ctx, path, a, ask, cmd.Flags().Changed("base-url")); err != nil {
 		return err
 	}
 	for _, q := range []struct {
@@ -87,7 +88,7 @@ func (m *Main) askFirstRead(ctx context.Context, a *setupAnswers) error {
 
 // askService asks for the service's address and key until the service takes them. It
 // fails where both came by flags and the service refuses them.
-func (m *Main) askService(ctx context.Context, a *setupAnswers, ask func(flag, question string, answer *string) error, addressByFlag bool) error {
+func (m *Main) askService(ctx context.Context, path string, a *setupAnswers, ask func(flag, question string, answer *string) error, addressByFlag bool) error {
 	for {
 		for once := true; once || a.baseURL == "" && !addressByFlag; once = false {
 			if err := ask("base-url", "Address of the service", &a.baseURL); err != nil {
@@ -95,7 +96,7 @@ func (m *Main) askService(ctx context.Context, a *setupAnswers, ask func(flag, q
 			}
 		}
 		if a.keyFile != "" {
-			if err := m.readKey(a); err != nil {
+			if err := m.readKey(path, a); err != nil {
 				return err
 			}
 		} else if err := m.askKey(ctx, a); err != nil {
@@ -116,6 +117,37 @@ func (m *Main) askService(ctx context.Context, a *setupAnswers, ask func(flag, q
 			return errors.New("set up: nothing is left to ask for; correct --base-url or --api-key-file")
 		}
 	}
+}
+
+// readKey reads the key of --api-key-file. It takes a key for a typed one where the daemon
+// could not read the file again.
+func (m *Main) readKey(path string, a *setupAnswers) error {
+	if a.keyFile == "" {
+		return nil
+	}
+	raw, err := os.ReadFile(a.keyFile)
+	if err != nil {
+		return &usageError{fmt.Errorf("read --api-key-file: %w", err)}
+	}
+	a.key = strings.TrimSpace(string(raw))
+	if err := checkKey(a.key); err != nil {
+		return &usageError{fmt.Errorf("read --api-key-file: %s %w", a.keyFile, err)}
+	}
+	if a.keyFile, err = filepath.Abs(a.keyFile); err != nil {
+		return fmt.Errorf("find --api-key-file: %w", err)
+	}
+	isForeign := m.isInstalled(path) && filepath.Dir(a.keyFile) != m.joinRoot(filepath.Dir(installedConfig))
+	if isForeign || !isLasting(a.keyFile) {
+		a.keyFile = ""
+	}
+	return nil
+}
+
+// isLasting reports whether a path names the same file later: a pipe is read once, and
+// /dev/stdin is another file for another process.
+func isLasting(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && path != "/dev/stdin" && !strings.HasPrefix(path, "/dev/fd/") && !strings.HasPrefix(path, "/proc/")
 }
 
 // askKey asks for the key until it can be one.

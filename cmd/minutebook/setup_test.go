@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"minutebook/config"
@@ -196,6 +198,50 @@ func TestSetupTakesTheGeneralOptions(t *testing.T) {
 		}
 		if found, err := config.FindDataDir(c.file, "", nil); err != nil || found != filepath.Join(dir, c.data) {
 			t.Errorf("%+v: the file names %s, %v", c, found, err)
+		}
+	}
+}
+
+// TestSetupForTheInstalledService sets up the service of the packages as root: its user can
+// read the files, and its archive is that of the unit, beside a running daemon too.
+func TestSetupForTheInstalledService(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for _, running := range []bool{false, true} {
+		root, keys := t.TempDir(), t.TempDir()
+		data, file, key := filepath.Join(root, installedData), filepath.Join(root, installedConfig), filepath.Join(keys, "key")
+		err := errors.Join(os.MkdirAll(data, 0o700), os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(key, []byte("mbk_key\n"), 0o600))
+		isRoot := os.Geteuid() == 0
+		if isRoot {
+			err = errors.Join(err, os.Chown(data, 1234, 4321))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if running {
+			start(t, "serve", "--create", "--data", data)
+		}
+		var out, errs strings.Builder
+		m := &Main{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, root: root}
+		if code := m.Run(t.Context(), []string{"setup", "--offline", "--base-url", "https://s.example", "--api-key-file", key, "-c", file}); code != 0 {
+			t.Errorf("running %v: exit code %d, %s", running, code, errs.String())
+			continue
+		}
+		if !strings.Contains(out.String(), "next: systemctl restart minutebook\n") {
+			t.Errorf("running %v: setup says %s", running, out.String())
+		}
+		if found, err := config.FindDataDir(file, "", nil); err != nil || found != data {
+			t.Errorf("running %v: the file names %s, %v", running, found, err)
+		}
+		for _, path := range []string{file, filepath.Join(filepath.Dir(file), "me.key")} {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if st := info.Sys().(*syscall.Stat_t); isRoot && (info.Mode() != 0o640 || st.Gid != 4321) {
+				t.Errorf("running %v: %s is %v of the group %d", running, path, info.Mode(), st.Gid)
+			}
 		}
 	}
 }
