@@ -210,3 +210,27 @@ func TestEmptyArgumentsAreRefused(t *testing.T) {
 		t.Errorf("%v, %v", files, err)
 	}
 }
+
+// TestSinceIsTheDayOfThisMachine reads --since of sync: a date is a day of local time, and a
+// number of days is the whole text.
+func TestSinceIsTheDayOfThisMachine(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	before := time.Local
+	defer func() { time.Local = before }()
+	time.Local = time.FixedZone("east", 9*60*60)
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.Local)
+	for text, want := range map[string]time.Time{
+		"2026-01-31":           time.Date(2026, time.January, 31, 0, 0, 0, 0, time.Local),
+		"2026-01-31T12:00:00Z": time.Date(2026, time.January, 31, 12, 0, 0, 0, time.UTC),
+		"30d":                  time.Date(2026, time.January, 30, 12, 0, 0, 0, time.Local),
+	} {
+		if got, err := parseSince(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("--since %s is %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"1d12h", "0d", "-1d", "d", "99999999999d", "yesterday"} {
+		if got, err := parseSince(text, now); err == nil {
+			t.Errorf("--since %s is %v", text, got)
+		}
+	}
+}

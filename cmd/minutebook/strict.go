@@ -59,13 +59,27 @@ func explainArgs(cmd *cobra.Command, args []string) error {
 	return &usageError{fmt.Errorf("%s takes %s, and %d arguments were given", cmd.CommandPath(), takes, len(args))}
 }
 
-// refuseEmpty fails for an argument without a character, unless it is a query: a variable of
-// a script that is not set would make a backup of, or an import from, the working directory.
-func refuseEmpty(cmd *cobra.Command, args []string) error {
-	if slices.Contains(args, "") && !strings.Contains(cmd.Use, "QUERY") {
-		return &usageError{fmt.Errorf("%s: an argument is empty", cmd.CommandPath())}
+// mayBeEmpty are the flags of setup whose empty text is an answer.
+var mayBeEmpty = []string{"email", "public-url", "receiver-url"}
+
+// refuseEmpty fails for an argument or the text of a flag without a character, unless it is
+// the query of a search: a variable of a script that is not set would make a backup of, or an
+// import from, the working directory, and would mean another archive or all accounts.
+func refuseEmpty(cmd *cobra.Command, args []string) (err error) {
+	if slices.Contains(args, "") && !strings.HasSuffix(cmd.Use, " QUERY") {
+		err = &usageError{fmt.Errorf("%s: an argument is empty", cmd.CommandPath())}
 	}
-	return nil
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		isEmpty := f.Value.Type() == "string" && f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			texts := list.GetSlice()
+			isEmpty = len(texts) == 0 || slices.Contains(texts, "")
+		}
+		if isEmpty && !slices.Contains(mayBeEmpty, f.Name) {
+			err = &usageError{fmt.Errorf("%s: %s is empty; give a text, or leave it out", cmd.CommandPath(), nameFlag(f))}
+		}
+	})
+	return err
 }
 
 // refuseNegative fails for a number or a duration below zero, which no flag takes.

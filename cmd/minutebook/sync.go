@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,15 +19,13 @@ func (m *Main) syncCmd() *cobra.Command {
 		Use:   "sync",
 		Short: "Read what is new at the service, now",
 		Args:  checkArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if since != "" {
-				t, err := parseSince(since, time.Now())
-				if err != nil {
-					return &usageError{err}
+				if q.Since, err = parseSince(since, time.Now()); err != nil {
+					return err
 				}
-				q.Since = t
 			}
-			_, err := call[control.SyncResult](cmd.Context(), m, "sync", q, m.newProgress().Event)
+			_, err = call[control.SyncResult](cmd.Context(), m, "sync", q, m.newProgress().Event)
 			return err
 		},
 	}
@@ -37,14 +37,16 @@ func (m *Main) syncCmd() *cobra.Command {
 	return m.jsonFlag(cmd)
 }
 
-// parseSince reads a date, or a number of days before now.
+// parseSince reads a date, as [parseBeginning] does, or a number of days before now.
 func parseSince(text string, now time.Time) (time.Time, error) {
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return t, nil
+	if number, ok := strings.CutSuffix(text, "d"); ok {
+		if days, err := strconv.ParseUint(number, 10, 16); err == nil && days > 0 {
+			return now.AddDate(0, 0, -int(days)), nil
+		}
 	}
-	var days int
-	if n, err := fmt.Sscanf(text, "%dd", &days); err == nil && n == 1 && days > 0 {
-		return now.AddDate(0, 0, -days), nil
+	t, err := parseBeginning("--since", text)
+	if err != nil {
+		return t, &usageError{fmt.Errorf("read --since %q: write a date such as 2026-01-31 or a number of days such as 30d", text)}
 	}
-	return time.Time{}, fmt.Errorf("read --since %q: write a date such as 2026-01-31 or a number of days such as 30d", text)
+	return t, nil
 }
