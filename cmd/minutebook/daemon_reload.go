@@ -158,7 +158,11 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 		return p, err
 	}
 	p.file, p.result.Configuration = file, file
-	if file.IsEmpty() && !d.deps().Configuration.IsEmpty() {
+	switch loaded := d.deps().Configuration; {
+	case loaded.IsEmpty():
+	case file.Path == "":
+		return p, fmt.Errorf("read configuration %s: the file is not there any more; put it back, since a restart would go on without its settings", loaded.Path)
+	case file.IsEmpty():
 		return p, fmt.Errorf("read configuration %s: the file has become empty; write it again, or restart", file.Path)
 	}
 	if err := checkUse(next); err != nil {

@@ -51,6 +51,27 @@ func TestTheFirstConfigurationIsLoadedByReload(t *testing.T) {
 	}
 }
 
+// TestReloadNamesAFileThatIsGone takes the configuration of a packaged service away.
+func TestReloadNamesAFileThatIsGone(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	t.Setenv("MINUTEBOOK_CONFIG", file)
+	t.Setenv("MINUTEBOOK_DATA_DIR", filepath.Join(dir, "data"))
+	if err := os.WriteFile(file, []byte("[verify]\ndays = 9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	daemon := start(t, "serve", "--create")
+	defer daemon.stop()
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("minutebook", "reload").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "read configuration "+file+": the file is not there any more; put it back") {
+		t.Errorf("reload without the file: %v, %s", err, out)
+	}
+}
+
 // TestReloadNamesAFileThatIsNotLoaded gives reload a file that the daemon does not know.
 func TestReloadNamesAFileThatIsNotLoaded(t *testing.T) {
 	testrun.SkipUnderRace(t)

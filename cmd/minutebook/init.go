@@ -32,6 +32,9 @@ unless --offline is given.`,
 			if err != nil {
 				return err
 			}
+			if moved && cfg.ServiceURL() == "" {
+				return &usageError{errors.New("init: --moved takes the new base_url from the configuration, and there is none in it; name the configuration with -c FILE, since --data DIR alone reads none")}
+			}
 			return m.createArchive(cmd.Context(), cfg, moved, !offline)
 		},
 	}
@@ -49,8 +52,8 @@ func (m *Main) createArchive(ctx context.Context, cfg *config.Config, moved, try
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if url := cfg.ServiceURL(); moved && url != "" {
-		if err := a.SetMarks(ctx, archive.Mark{Key: serviceMark, Value: []byte(url)}); err != nil {
+	if moved {
+		if err := a.SetMarks(ctx, archive.Mark{Key: serviceMark, Value: []byte(cfg.ServiceURL())}); err != nil {
 			return err
 		}
 	}
