@@ -3,7 +3,6 @@
 // range. Pages do all of it without this script, but for the suggestions.
 
 const base = document.documentElement.dataset.base; // ends in a slash
-const key = `minutebook:${base}:searches`;
 const $ = (selector, root = document) => root.querySelector(selector);
 
 function make(name, properties = {}, ...children) {
@@ -12,7 +11,14 @@ function make(name, properties = {}, ...children) {
   return e;
 }
 
-// ---- The last searches, kept in this browser alone -------------------------
+// ---- The last searches, kept in this browser alone, for their account ------
+
+const searches = `minutebook:${base}:searches`, account = $(".signed-in [title]")?.title;
+const key = account ? `${searches}:${account}` : searches;
+try {
+  for (const other of Object.keys(localStorage)) if (other.startsWith(searches) && other !== key) localStorage.removeItem(other);
+  if ($(".page-login")) localStorage.removeItem(key);
+} catch { /* storage may be refused */ }
 
 function recent() {
   try {
@@ -28,9 +34,6 @@ function remember(query) {
   } catch { /* storage may be refused */ }
 }
 
-if (document.body.classList.contains("page-login")) {
-  try { localStorage.removeItem(key); } catch { /* storage may be refused */ }
-}
 const asked = new URLSearchParams(location.search).get("q");
 if (document.body.classList.contains("page-results") && asked && $(".hits .hit")) remember(asked);
 
