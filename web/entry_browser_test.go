@@ -20,17 +20,18 @@ func TestBrowserEntry(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
-		"password and passkey":     browserSignsIn,
-		"outlives the session":     browserOutlivesTheSession,
-		"forgets others' searches": browserForgetsOthersSearches,
-		"end of rights":            browserShowsTheEndOfRights,
-		"end of a session":         browserShowsTheEndOfASession,
-		"end of a person":          browserShowsTheEndOfAPerson,
-		"passkey alone":            browserIsInvitedByPasskey,
-		"keeps its note":           browserKeepsItsNote,
-		"provider":                 browserSignsInAtAProvider,
-		"axe":                      browserAxeFindsNothingInside,
-		"under a path":             browserStaysUnderTheBasePath,
+		"password and passkey":         browserSignsIn,
+		"outlives the session":         browserOutlivesTheSession,
+		"outlives the proxy's session": browserOutlivesTheProxysSession,
+		"forgets others' searches":     browserForgetsOthersSearches,
+		"end of rights":                browserShowsTheEndOfRights,
+		"end of a session":             browserShowsTheEndOfASession,
+		"end of a person":              browserShowsTheEndOfAPerson,
+		"passkey alone":                browserIsInvitedByPasskey,
+		"keeps its note":               browserKeepsItsNote,
+		"provider":                     browserSignsInAtAProvider,
+		"axe":                          browserAxeFindsNothingInside,
+		"under a path":                 browserStaysUnderTheBasePath,
 	})
 }
 

@@ -120,7 +120,10 @@ func browserShowsTheEndOfRights(t *testing.T, c *browsertest.Chromium) {
 		t.Fatal(err)
 	}
 	s.apply(meeting(9000, "Walrus", "2026-06-10T10:00:00Z", ""))
-	b.WaitFor(`location.pathname === "/login" && document.querySelector(".unkept textarea")?.value === "Another half."`)
+	b.WaitFor(`location.pathname === "/login" && document.querySelector(".unkept")?.textContent.includes("put back")`)
+	if browsertest.Evaluate[bool](b, `!!document.querySelector("textarea") || document.body.textContent.includes("Another half.")`) {
+		t.Error("whoever sits there reads the note")
+	}
 	takePicture(t, b, "unkept-login")
 	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=address]`), "bob@acme.example"))
 	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=password]`), goodPassword+kb.Enter))

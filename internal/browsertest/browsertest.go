@@ -30,7 +30,7 @@ type Browser struct {
 
 	mu       sync.Mutex // guards the fields below
 	requests int
-	allowed  []string // statuses and network errors that may be on the console
+	allowed  []string // see Allow
 	wrong    []string // foreign requests, console errors, exceptions
 }
 
@@ -113,7 +113,7 @@ func (b *Browser) record(ev any, homes []string) {
 		}
 	case *log.EventEntryAdded:
 		if e.Entry.Level == "error" && !slices.ContainsFunc(b.allowed, func(fault string) bool {
-			return strings.Contains(e.Entry.Text, "status of "+fault) || strings.Contains(e.Entry.Text, "net::"+fault)
+			return slices.ContainsFunc([]string{"status of ", "net::", `directive: "`}, func(before string) bool { return strings.Contains(e.Entry.Text, before+fault) })
 		}) {
 			b.wrong = append(b.wrong, e.Entry.Text+" "+e.Entry.URL)
 		}
@@ -135,8 +135,9 @@ func (b *Browser) reportFaults() {
 // its parent.
 func (b *Browser) For(t testing.TB) *Browser { return &Browser{Context: b.Context, t: t} }
 
-// Allow lets requests end with statuses, such as "404", and network errors, such as
-// "ERR_CONNECTION_REFUSED", that the console calls errors.
+// Allow lets requests end with statuses, such as "404", network errors, such as
+// "ERR_CONNECTION_REFUSED", and refusals by the page's own policy, such as "connect-src",
+// that the console calls errors.
 func (b *Browser) Allow(faults ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

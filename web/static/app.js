@@ -144,16 +144,20 @@ addEventListener("submit", async e => {
   if (!name || !$(name) || form.dataset.plain) return;
   e.preventDefault();
   if (isAgain(form)) return;
+  const text = form.elements.text.value;
   let page;
   try {
     page = await readPage(form.action, { method: "POST", body: new URLSearchParams(new FormData(form, submitter)) });
-  } catch {
+  } catch { // also where a proxy leads to another host to sign in
     sent.delete(form);
-    return void showUnanswered(form);
+    if (!await leaveIfOver().catch(() => false)) showUnanswered(form);
+    return;
   }
   const fresh = page && $(name, page);
-  if (fresh) return void (name === "#notes" ? showNotes : showItems)(form, $(name), fresh, page);
+  if (fresh) return void (name === "#notes" ? showNotes : showItems)(form, $(name), fresh, page, text);
   sent.delete(form);
+  if (name === "#notes" && page) return void leave(); // a proxy asks here who this is
+  if (name === "#notes" && submitter?.value !== "delete") store([form]); // the answer may be a proxy's, which has no words of the note
   form.dataset.plain = "yes";
   form.requestSubmit(submitter); // the answer says why
 });
@@ -187,9 +191,10 @@ function showItems(form, old, fresh) {
 }
 
 // showNotes shows notes anew, but for those that are being written. The focus goes to the new
-// or changed one: others may have come meanwhile, from other people and windows.
+// or changed one: others may have come meanwhile, from other people and windows. Words that were
+// written after its text was sent are a change of it.
 const isWritten = form => form.elements.text.value !== form.elements.text.defaultValue;
-function showNotes(form, old, fresh, page) {
+function showNotes(form, old, fresh, page, text) {
   const number = f => f.elements.note?.value;
   const drafts = $$("form.note", old).filter(f => f !== form && isWritten(f)), had = new Set($$("li[id]", old).map(l => l.id));
   old.replaceChildren(...fresh.childNodes);
@@ -201,8 +206,14 @@ function showNotes(form, old, fresh, page) {
   }
   $("nav.parts")?.replaceChildren(...$("nav.parts", page)?.childNodes ?? []);
   const own = $$("li[id]", old).filter(l => number(form) ? l.id === `note${number(form)}` : !had.has(l.id) && $("summary", l));
-  const shown = own.find(l => $("textarea", l).value === form.elements.text.value.trim()) ?? own[0] ?? $(".addnote", old);
-  $("summary", shown).focus({ preventScroll: true });
+  const shown = own.find(l => $("textarea", l).value === text.trim()) ?? own[0] ?? $(".addnote", old);
+  const { elements } = $("form.note", shown), late = form.elements.text.value;
+  if (late !== text && elements.text.value === elements.text.defaultValue) {
+    elements.text.value = late;
+    elements.private.checked = form.elements.private.checked;
+    elements.text.closest("details").open = true;
+    elements.text.focus({ preventScroll: true });
+  } else $("summary", shown).focus({ preventScroll: true });
   shown.scrollIntoView({ block: "nearest" });
 }
 
@@ -210,30 +221,43 @@ function showNotes(form, old, fresh, page) {
 const drafts = () => $$("form.note").filter(f => isWritten(f) && !sent.has(f));
 let unkept = false;
 addEventListener("beforeunload", e => { if (unkept || drafts().length) e.preventDefault(); });
+const refused = $(".page-error form.note");
+if (refused) {
+  unkept = true;
+  refused.addEventListener("submit", () => { unkept = false; });
+}
 
-// leave loads a page again that is over for its reader. What was being written on it waits in
-// this window, for the page to be there again or for the one that comes in its place.
+// store keeps drafts in this window, for the page to be there again or for the one that comes in
+// its place. It reports whether it could.
 const reader = () => $(".signed-in [title]")?.title;
+function store(forms) {
+  try {
+    sessionStorage.setItem("drafts", JSON.stringify([location.pathname, reader(), forms.map(f => Object.fromEntries(new FormData(f)))]));
+  } catch { return false; /* storage may be refused */ }
+  return true;
+}
+
+// leave loads a page again that is over for its reader, and stores what was being written on it.
 function leave() {
   const left = drafts();
-  try {
-    if (left.length) sessionStorage.setItem("drafts", JSON.stringify([location.pathname, reader(), left.map(f => Object.fromEntries(new FormData(f)))]));
-    for (const form of left) sent.set(form, performance.now());
-  } catch { /* storage may be refused: the browser asks */ }
+  if (left.length && store(left)) for (const form of left) sent.set(form, performance.now()); // else the browser asks
   location.reload();
 }
 
 // bringBack puts drafts back, or shows them and says why they were not kept. Nobody but their
-// author sees them.
+// author sees them: a page that knows nobody says that they wait.
 function bringBack() {
   let path, who, left;
   try { [path, who, left] = JSON.parse(sessionStorage.getItem("drafts") ?? "[]"); } catch { /* as above */ }
-  const signIn = $(".page-login main"), notes = $("#notes");
-  if (!left || !signIn && path !== location.pathname) return;
-  if (!signIn) sessionStorage.removeItem("drafts");
-  if (!signIn && who !== (reader() ?? null)) return;
-  if (!notes) return void showUnkept(signIn, left);
+  if (!left) return;
+  const isOthers = reader() && reader() !== who, isUnknown = who && !reader(), notes = $("#notes");
+  if (isUnknown && !refused) return void ($(".page-login, .page-error") && showUnkept());
+  if (!isOthers && !refused && path !== location.pathname) return;
+  sessionStorage.removeItem("drafts");
+  if (isOthers || refused) return; // the answer that refuses a note has its words
+  if (!notes) return void showUnkept(left);
   for (const draft of left) {
+    if ($$("li textarea", notes).some(kept => kept.value === draft.text.trim())) continue; // it was kept after all
     const form = $$("form.note", notes).find(f => f.elements.note?.value === draft.note) ?? $(".addnote form", notes);
     for (const name of ["seen", "text", "at"]) if (name in draft && form.elements[name]) form.elements[name].value = draft[name];
     form.elements.private.checked = !!draft.private;
@@ -242,13 +266,13 @@ function bringBack() {
   }
 }
 
-function showUnkept(signIn, left) {
-  unkept = !signIn;
+function showUnkept(left) {
+  unkept = !!left;
   const why = document.createElement("p");
-  why.textContent = signIn ? "Your note was not kept yet, since nobody is signed in here any more. It is put back when you sign in again."
-    : "Your note was not kept, since its meeting is not there for you any more. Copy your words, they are nowhere else.";
+  why.textContent = left ? "Your note was not kept, since its meeting is not there for you any more. Copy your words, they are nowhere else."
+    : "A note was not kept yet, since nobody is signed in here any more. It is put back when its author has signed in again.";
   const place = Object.assign(document.createElement("div"), { className: "unkept note" });
-  place.append(why, ...left.map(({ text }) => Object.assign(document.createElement("textarea"), { value: text, readOnly: true, rows: 4, ariaLabel: "Your note", dir: "auto" })));
+  place.append(why, ...(left ?? []).map(({ text }) => Object.assign(document.createElement("textarea"), { value: text, readOnly: true, rows: 4, ariaLabel: "Your note", dir: "auto" })));
   ($("main h1 + p") ?? $("main h1")).after(place);
 }
 bringBack();
@@ -278,14 +302,14 @@ async function refresh(name) {
   if (sum && newSum) sum.replaceChildren(...newSum.childNodes);
 }
 
-// isOver reports whether an answer says that the right to see something has ended.
-const isOver = ({ status }) => [401, 403, 404, 410].includes(status);
+// isOver reports whether an answer says that the right to see something has ended, or leads
+// elsewhere, such as to sign in.
+const isOver = ({ status, type }) => type === "opaqueredirect" || [401, 403, 404, 410].includes(status);
 
-// leaveIfOver leaves the page of the window when an address, else its own, is over or leads
-// elsewhere, such as to sign in. It reports whether it does.
+// leaveIfOver leaves the page of the window when an address, else its own, is over. It reports
+// whether it does.
 export async function leaveIfOver(address = location.href) {
-  const answer = await fetch(address, { method: "HEAD", redirect: "manual" });
-  const is = isOver(answer) || answer.type === "opaqueredirect";
+  const is = isOver(await fetch(address, { method: "HEAD", redirect: "manual" }));
   if (is) leave();
   return is;
 }
@@ -310,7 +334,7 @@ async function live(part) {
         await new Promise(resolve => document.addEventListener("visibilitychange", resolve, { once: true }));
         continue;
       }
-      const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`, { signal: seen.signal });
+      const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`, { signal: seen.signal, redirect: "manual" });
       if (isOver(answer) && await leaveIfOver()) return; // the page says so
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
