@@ -47,7 +47,7 @@ type monthPage struct {
 	YearName       int
 	Earlier, Later string // addresses of the months before and after
 	Days           []day
-	Older          string // the address of the rest of the month
+	Newest, Older  string // addresses of the whole month, where the page begins later, and of its rest
 }
 
 func monthAddress(begin time.Time) string { return "/calendar/" + begin.Format("2006-01") }
@@ -73,25 +73,35 @@ func (s *server) calendar(w http.ResponseWriter, r *http.Request) error {
 		most = max(most, d.Meetings)
 	}
 	for month := range 12 {
-		m := newMonth(time.Date(year, time.Month(month+1), 1, 0, 0, 0, 0, time.UTC), most, func(day time.Time) int { return c.Days[day].Meetings })
+		m := newMonth(time.Date(year, time.Month(month+1), 1, 0, 0, 0, 0, time.UTC), most, s.Location, func(day time.Time) int { return c.Days[day].Meetings })
 		p.Months, p.Meetings = append(p.Months, m), p.Meetings+m.Meetings
 	}
 	return s.render(w, http.StatusOK, "calendar", p)
 }
 
-// newMonth makes a month of the year's calendar, of dates; most is the count of the busiest day.
-func newMonth(begin time.Time, most int, count func(day time.Time) int) calendarMonth {
+// newMonth makes a month of the year's calendar, of dates whose days are in a zone; most is the
+// count of the busiest day. The month's page begins with a day of which it would not list all
+// meetings otherwise.
+func newMonth(begin time.Time, most int, zone *time.Location, count func(day time.Time) int) calendarMonth {
 	m := calendarMonth{Name: begin.Format("January"), Address: monthAddress(begin)}
+	for day := begin; day.Month() == begin.Month(); day = day.AddDate(0, 0, 1) {
+		m.Meetings += count(day)
+	}
+	left := m.Meetings // of the day and those after it
 	for day := begin; day.Month() == begin.Month(); day = day.AddDate(0, 0, 1) {
 		column := (int(day.Weekday()) + 6) % 7 // weeks begin on Monday
 		if column == 0 || len(m.Weeks) == 0 {
 			m.Weeks = append(m.Weeks, [7]calendarDay{})
 		}
-		n := count(day)
-		m.Meetings += n
+		n, address := count(day), m.Address
+		if left > monthListSize {
+			end := archive.Key{Start: civil.Day(day.Year(), day.Month(), day.Day()+1, zone)}
+			address += "?cursor=" + end.String()
+		}
+		left -= n
 		m.Weeks[len(m.Weeks)-1][column] = calendarDay{Number: day.Day(), Meetings: n, Level: (4*n + most - 1) / most,
 			Label:   day.Format("2 January") + ": " + formatCount(n, "meeting", "meetings"),
-			Address: m.Address + "#d" + day.Format(time.DateOnly)}
+			Address: address + "#d" + day.Format(time.DateOnly)}
 	}
 	return m
 }
@@ -115,6 +125,9 @@ func (s *server) month(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := monthPage{frame: s.newFrame(r, "month", begin.Format("January 2006")), Name: begin.Format("January 2006"), Year: yearAddress(begin.Year()), YearName: begin.Year(),
 		Earlier: monthAddress(begin.AddDate(0, -1, 0)), Later: monthAddress(end)}
+	if list.Cursor != nil {
+		p.Newest = monthAddress(begin)
+	}
 	if len(rows) > monthListSize {
 		rows = rows[:monthListSize]
 		p.Older = monthAddress(begin) + "?cursor=" + rows[monthListSize-1].Key().String()
