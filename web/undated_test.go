@@ -48,6 +48,13 @@ func TestMeetingsWithoutDate(t *testing.T) {
 			t.Errorf("%s: the recordings begin at %s, want %s", address, got, want)
 		}
 	}
+	for _, age := range []string{"week", "month", "older", "old"} {
+		for _, address := range []string{"/actions?age=", "/api/v1/action-items?age="} {
+			if body := s.shows(200, address+age); strings.Contains(body, "Odd walrus") || strings.Contains(body, "Old walrus") != strings.HasPrefix(age, "old") {
+				t.Errorf("%s%s: an item of no date, or not those of 1904: %s", address, age, body)
+			}
+		}
+	}
 	s.shows(200, "/api/v1/people/Ben", `"last_seen":null`)
 	s.shows(200, "/api/v1/people/Eve", `"last_seen":"1904-01-01T09:00:00Z"`)
 }

@@ -25,7 +25,7 @@ const Nobody = "-"
 type ItemQuery struct {
 	Person        string // an address or name of the person, or Nobody
 	State         State
-	Since, Before time.Time // start of the meeting: at or after, before
+	Since, Before time.Time // start of the meeting: at or after, before; no meeting without a date
 	Among         map[archive.ItemKey]bool
 	Oldest        bool               // the oldest meetings first; then After is not looked at
 	After         *archive.ActionKey // only items behind this place
@@ -60,6 +60,9 @@ func (o *ItemQuery) reaches(m *meeting) bool {
 		return false
 	}
 	start := time.UnixMilli(m.start)
+	if m.start == 0 && !(o.Since.IsZero() && o.Before.IsZero()) {
+		return false // its time is not known
+	}
 	return (o.Since.IsZero() || !start.Before(o.Since)) && (o.Before.IsZero() || start.Before(o.Before))
 }
 
