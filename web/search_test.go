@@ -7,12 +7,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"minutebook/archive"
 	"minutebook/internal/browsertest"
+	"minutebook/search"
 )
 
 // newTalkSite is a site in which Bo says "quarterly budget" and "forecast" in three months.
@@ -25,6 +28,28 @@ func newTalkSite(t testing.TB) *site {
 		meeting(2, "Plans", "2026-03-10T09:00:00Z", talk("Planning", "The budget and a forecast.")),
 		meeting(3, "Budget talk", "2026-05-10T09:00:00Z", talk("Review", "Budget, budget, budget: no forecast.")),
 		meeting(4, "Other", "2026-05-11T09:00:00Z", talk("Stand-up", "Nothing of it.")))
+}
+
+// TestMonthsBetweenTwoWordsAreCharted compares words that were said in months that do not meet.
+func TestMonthsBetweenTwoWordsAreCharted(t *testing.T) {
+	said := func(word string) string {
+		return `"transcript":[{"speaker":{"display_name":"Ana"},"text":"The ` + word + `.","timestamp":"00:00:05"}]`
+	}
+	s := newSite(t, meeting(1, "One", "2025-11-05T09:00:00Z", said("walrus")), meeting(2, "Two", "2026-03-05T09:00:00Z", said("budget")), meeting(3, "Three", "1904-03-05T09:00:00Z", said("herring")))
+	months := func(queries ...string) (labels []string) {
+		found, err := s.index.Trends(t.Context(), search.TrendsRequest{Queries: queries, By: search.TrendMonth, Viewer: archive.Viewer{All: true}, Location: time.UTC})
+		must(t, err)
+		for _, row := range s.server.newTrendRows(found, search.TrendMonth) {
+			labels = append(labels, row.Label)
+		}
+		return labels
+	}
+	if got := strings.Join(months("budget", "walrus"), ", "); got != "Nov 2025, Dec 2025, Jan 2026, Feb 2026, Mar 2026" {
+		t.Errorf("the months are %s", got)
+	}
+	if got := strings.Join(months("budget", "herring"), ", "); got != "Mar 1904, Mar 2026" {
+		t.Errorf("the months of a century are %s", got)
+	}
 }
 
 func TestResultsHaveChipsAndControls(t *testing.T) {

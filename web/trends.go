@@ -133,37 +133,63 @@ func trendsAddress(by string, queries ...string) string {
 // with the highest counts first.
 func (s *server) newTrendRows(trends []search.Trend, by string) []trendRow {
 	at, most := map[string]int{}, 1
-	var rows []trendRow
-	var keys []string
+	keys := trendKeys(trends)
+	if by == search.TrendMonth { // each line has its own
+		keys = fillMonths(slices.Sorted(slices.Values(keys)))
+	}
+	rows := make([]trendRow, len(keys))
+	for i, key := range keys {
+		at[key] = i
+		rows[i] = trendRow{Label: trendLabel(by, key), Counts: make([]int, len(trends)), Address: make([]string, len(trends))}
+	}
 	for i, t := range trends {
 		for _, point := range t.Points {
-			n, ok := at[point.Key]
-			if !ok {
-				n = len(rows)
-				at[point.Key] = n
-				keys = append(keys, point.Key)
-				rows = append(rows, trendRow{Label: trendLabel(by, point.Key), Counts: make([]int, len(trends)), Address: make([]string, len(trends))})
-			}
-			rows[n].Counts[i] = point.Count
+			rows[at[point.Key]].Counts[i] = point.Count
 			most = max(most, point.Count)
 		}
 	}
-	order := make([]int, len(rows))
 	for i := range rows {
-		order[i] = i
 		for j, t := range trends {
 			rows[i].Address[j] = searchAddress(narrowTo(t.Query, trendFilter(by, keys[i])))
 			rows[i].Width = append(rows[i].Width, 100*float64(rows[i].Counts[j])/float64(most))
 		}
 	}
-	if by == search.TrendMonth { // each line has its own
-		slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(keys[a], keys[b]) })
+	return rows
+}
+
+// trendKeys lists the keys of the points of trends, each once.
+func trendKeys(trends []search.Trend) (keys []string) {
+	seen := map[string]bool{}
+	for _, t := range trends {
+		for _, point := range t.Points {
+			if !seen[point.Key] {
+				seen[point.Key] = true
+				keys = append(keys, point.Key)
+			}
+		}
 	}
-	sorted := make([]trendRow, len(rows))
-	for i, n := range order {
-		sorted[i] = rows[n]
+	return keys
+}
+
+// mostMonths bounds a chart of lines, whose months may lie as far apart as 1904 and 2026.
+const mostMonths = 480
+
+// fillMonths adds those between the months of lines that do not meet. A chart without them would
+// draw months side by side that years lie between.
+func fillMonths(keys []string) []string {
+	if len(keys) == 0 {
+		return nil
 	}
-	return sorted
+	first, err := time.Parse("2006-01", keys[0])
+	last, err2 := time.Parse("2006-01", keys[len(keys)-1])
+	if err != nil || err2 != nil || !last.Before(first.AddDate(0, mostMonths, 0)) {
+		return keys
+	}
+	var all []string
+	for m := first; !m.After(last); m = m.AddDate(0, 1, 0) {
+		all = append(all, m.Format("2006-01"))
+	}
+	return all
 }
 
 func trendLabel(by, key string) string {
