@@ -156,6 +156,19 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// TestShortQuestionsOfManyScripts asks "right?" and a longer question in each script.
+func TestShortQuestionsOfManyScripts(t *testing.T) {
+	for short, long := range map[string]string{"Right?": "What do we ship on Friday?", "Правда?": "Что мы отправим в пятницу?", "Αλήθεια?": "Τι στέλνουμε την Παρασκευή?",
+		"है ना?": "हम शुक्रवार को क्या भेजेंगे?", "정말이에요?": "우리는 금요일에 무엇을 보내나요?", "حقا؟": "ماذا نرسل يوم الجمعة؟", "ПОНЯТНО?": "А ЭТО МЫ ЗНАЕМ?",
+		"真的吗？": "我们星期五发什么货？", "本当？": "いつ出荷しますか？", "ใช่ไหม?": "วันศุกร์เราจะส่งอะไร?"} {
+		for text, want := range map[string]int{short: 0, long: 1} {
+			if got := Questions([]Line{{Text: text}}); len(got) != want {
+				t.Errorf("%s: %d questions, want %d", text, len(got), want)
+			}
+		}
+	}
+}
+
 // TestChaptersOfRealMeetings measures the chapters of meetings whose subjects people have
 // marked: how often two moments half a chapter apart are rightly said to be in one
 // chapter or in two (Pk, Beeferman 1999), and how often the number of chapters that begin

@@ -3,6 +3,7 @@ package outline
 import (
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Question is a question that was asked.
@@ -16,7 +17,7 @@ type Question struct {
 const minQuestion = 4
 
 // Questions returns the questions of a talk, in its order: the sentences that end with a
-// question mark and have some words. Scripts without spaces are counted by characters.
+// question mark and have some words.
 func Questions(lines []Line) (all []Question) {
 	for i, l := range lines {
 		for rest := l.Text; ; {
@@ -37,12 +38,27 @@ func Questions(lines []Line) (all []Question) {
 				_, sentence, _ = strings.Cut(sentence[begin:], firstRune(sentence[begin:]))
 			}
 			sentence = strings.TrimSpace(sentence)
-			if len(strings.Fields(sentence)) >= minQuestion || len(sentence) >= 3*minQuestion && !strings.ContainsAny(sentence, " abcdefghijklmnopqrstuvwxyz") {
+			if len(strings.Fields(sentence)) >= minQuestion || countUnspaced(sentence) >= minQuestion {
 				all = append(all, Question{At: l.At, Line: i, Speaker: l.Speaker, Text: sentence})
 			}
 		}
 	}
 	return all
+}
+
+// countUnspaced counts about as many words as a text has in scripts without spaces: a character
+// of Chinese or Japanese is one, and so are three letters of Thai, Lao, Khmer or Burmese.
+func countUnspaced(text string) int {
+	n := 0
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+			n += 3
+		case unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+			n++
+		}
+	}
+	return n / 3
 }
 
 // firstRune returns the first character of a text.
