@@ -58,6 +58,22 @@ func TestMailsOfManyArrivals(t *testing.T) {
 	}
 }
 
+// TestSavedSearchesTellWhenNoMailIsSent takes the settings of mail out of an archive whose
+// searches are mailed.
+func TestSavedSearchesTellWhenNoMailIsSent(t *testing.T) {
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	s.server.Mail, s.server.MailOwner = &mails{}, []string{"me@own.example"}
+	s.saveWithHook("Walrus", "mailto:me@own.example")
+	const sent, waits = "New meetings are mailed to <bdi>me@own.example</bdi>", "wait to be mailed to <bdi>me@own.example</bdi>: this archive sends no mail at present."
+	if body := s.shows(200, "/saved", sent, "Stop the mails"); strings.Contains(body, waits) {
+		t.Error("mails are said to wait while the archive sends them")
+	}
+	s.server.Mail = nil
+	if body := s.shows(200, "/saved", waits, "Stop the mails"); strings.Contains(body, sent) {
+		t.Error("mails are said to be sent by an archive that sends none")
+	}
+}
+
 // unsubscribes ends mails by the link in one, without a session, as mail programs and as
 // people do, and asks for those of both searches again.
 func (s *site) unsubscribes(mail notify.Message) {

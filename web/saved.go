@@ -32,6 +32,7 @@ type savedPage struct {
 	For      string // the name of the search that they are of
 	Notice   string
 	Mails    []string // the visitor's own addresses, to which e-mail can go
+	IsMute   bool     // the archive sends no e-mail
 }
 
 // saved answers GET /saved.
@@ -41,7 +42,7 @@ func (s *server) saved(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) renderSaved(w http.ResponseWriter, r *http.Request, status int, p savedPage) error {
 	var err error
-	p.frame = s.newFrame(r, "saved", "Saved searches")
+	p.frame, p.IsMute = s.newFrame(r, "saved", "Saved searches"), s.Mail == nil
 	if p.Searches, err = s.Notes.Saved(r.Context(), personOf(r.Context())); err != nil {
 		return err
 	}
