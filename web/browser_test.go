@@ -59,6 +59,7 @@ func TestBrowser(t *testing.T) {
 		"keeps what is written":      browserKeepsWhatIsWritten,
 		"asks before a refused note": browserAsksBeforeItsNoteIsLeft,
 		"keeps late words":           browserKeepsWordsThatComeLate,
+		"waits for whole dates":      browserWaitsForWholeDates,
 		"closes by escape":           browserClosesByEscape,
 		"is seen in few colours":     browserIsSeenInFewColours,
 		"shows its buttons":          browserShowsItsButtons,

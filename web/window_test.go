@@ -66,6 +66,32 @@ func browserGoesBackToItsChoice(t *testing.T, c *browsertest.Chromium) {
 	}
 }
 
+// browserWaitsForWholeDates writes a date and walks through a list by keys, of which each changes
+// the value: nothing is shown before it is asked for. What is chosen in a list with the mouse is.
+func browserWaitsForWholeDates(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/?q=budget"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.changes = 0, document.querySelector(".refine").addEventListener("change", () => changes++), document.querySelector("[name=from]").focus()`))
+	b.Do(chromedp.KeyEvent("03052026"))
+	b.WaitFor(`changes > 1 && document.querySelector("[name=from]").value === "2026-03-05" && document.querySelector(".refine button").checkVisibility()`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.changes = 0, document.querySelector("[name=sort]").focus()`))
+	for _, key := range []string{kb.ArrowDown, kb.ArrowUp, kb.ArrowDown} {
+		b.Press(key)
+	}
+	b.WaitFor(`changes === 3 && document.querySelector("[name=sort]").value === "date" && location.search === "?q=budget"`)
+	b.Do(chromedp.Click(chromedp.CSS(".refine button")))
+	b.WaitFor(`location.search.includes("after%3A2026-03-05") && location.search.includes("sort%3A")`)
+	b.Do(chromedp.Focus(chromedp.CSS("[name=to]")), chromedp.KeyEvent("04062026"+kb.Enter))
+	b.WaitFor(`location.search.includes("before%3A2026-04-0")`)
+	b.Do(chromedp.Navigate(s.URL + "/"))
+	b.Do(chromedp.Focus(chromedp.CSS("select[name=type]")))
+	b.Press(kb.ArrowDown)
+	b.WaitFor(`document.querySelector("select[name=type]").selectedIndex === 1`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`(s => { s.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true })); s.dispatchEvent(new Event("change", { bubbles: true })); })(document.querySelector("select[name=type]"))`))
+	b.WaitFor(`/^\?type=[^&]+$/.test(location.search)`)
+}
+
 // browserNotesInPlace writes, changes and deletes notes while a recording plays.
 func browserNotesInPlace(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)

@@ -39,7 +39,7 @@ function isAgain(form) {
   return again;
 }
 
-// ---- Lists: keys move through them, filters act at once --------------------
+// ---- Lists: keys move through them, choices of filters act at once ---------
 
 function move(step) {
   const rows = $$("main a.row");
@@ -51,12 +51,14 @@ function move(step) {
   return true;
 }
 
+// A date that is written changes with each digit of its year, and a closed list with each key: they
+// wait for the button, or Enter. What is chosen in an open list acts at once.
 for (const form of $$("form[data-auto]")) {
-  form.addEventListener("change", () => {
-    for (const field of form.elements) if (!field.value) field.disabled = true;
-    form.submit();
-  });
-  $("button", form).hidden = true;
+  let steps = false;
+  form.addEventListener("pointerdown", () => { steps = false; });
+  form.addEventListener("keydown", e => { steps = !e.altKey && /^(Arrow|Page|Home$|End$|\S$)/.test(e.key); });
+  form.addEventListener("change", e => { if (e.target.matches("select") && !steps) form.requestSubmit(); });
+  form.addEventListener("submit", () => { for (const field of form.elements) if (!field.value && field.name) field.disabled = true; });
 }
 addEventListener("pageshow", ({ persisted }) => {
   sent = new WeakMap();
