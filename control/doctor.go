@@ -112,7 +112,7 @@ func (e *examination) judgeState(s *StatusResult, now time.Time) {
 	case s.Rebuilding:
 		e.add("index", SeverityNote, "", "it is being built anew: %s", s.RebuildReason)
 	case s.Indexed < s.Meetings:
-		e.add("index", SeverityWarning, "wait; if the number stays, run `minutebook rebuild`", "%d of %s indexed", s.Indexed, phrase.Count(s.Meetings, "meeting is", "meetings are"))
+		e.add("index", SeverityWarning, "wait; if the number stays, run `minutebook verify --repair`", "%d of %s indexed", s.Indexed, phrase.Count(s.Meetings, "meeting is", "meetings are"))
 	default:
 		e.add("index", SeverityOK, "", "%s indexed", phrase.Meetings(s.Indexed))
 	}

@@ -110,11 +110,11 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 		change   func(*StatusResult)
 		subject  string
 		severity Severity
-		text     string // in the finding
+		text     string // in the finding and its advice
 	}{
 		"well":          {func(*StatusResult) {}, "archive", SeverityOK, "3 meetings"},
 		"rebuilding":    {func(s *StatusResult) { s.Rebuilding, s.RebuildReason = true, "new rules" }, "index", SeverityNote, "new rules"},
-		"index behind":  {func(s *StatusResult) { s.Indexed = 1 }, "index", SeverityWarning, "1 of 3"},
+		"index behind":  {func(s *StatusResult) { s.Indexed = 1 }, "index", SeverityWarning, "1 of 3 meetings are indexed: wait; if the number stays, run `minutebook verify --repair`"},
 		"log is read":   {func(s *StatusResult) { s.Forgetting, s.ForgettingLogs = 2, []string{"inbox.db"} }, "forgetting", SeverityWarning, "2 forgotten meetings are not"},
 		"folder away":   {failure("import", "/srv/meetings"), "import", SeverityError, "/srv/meetings: no"},
 		"files refused": {failure("import", "a.vtt"), "import", SeverityWarning, "1 file is refused"},
@@ -163,7 +163,7 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 			if needsAct && f.Remedy == "" {
 				t.Errorf("%s: no remedy: %+v", name, f)
 			}
-			if f.Subject == c.subject && f.Severity == c.severity && strings.Contains(f.Text, c.text) {
+			if f.Subject == c.subject && f.Severity == c.severity && strings.Contains(f.Text+": "+f.Remedy, c.text) {
 				found = true
 			} else if needsAct {
 				t.Errorf("%s: also finds %+v", name, f)

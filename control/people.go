@@ -57,6 +57,9 @@ type EndedSessions struct {
 	Ended int64 `json:"ended"`
 }
 
+// adminRemedy helps with somebody whom a proxy or a provider has brought as a member.
+const adminRemedy = "`minutebook user admin` makes an admin"
+
 func (h Deps) addUser(ctx context.Context, q UserRequest, _ Emit) (*Invited, error) {
 	if err := h.checkSignIn(); err != nil {
 		return nil, fmt.Errorf("add %s: %w", q.Address, err)
@@ -67,7 +70,11 @@ func (h Deps) addUser(ctx context.Context, q UserRequest, _ Emit) (*Invited, err
 	}
 	p, err := db.AddPerson(ctx, access.ActorCommand, q.Address, q.Name, q.Admin)
 	if errors.Is(err, access.ErrExists) {
-		return nil, fmt.Errorf("add %s: %w; `minutebook user invite` makes a new link", q.Address, err)
+		remedy := "`minutebook user invite` makes a new link"
+		if !h.hasPasswords() { // the proxy or the provider may have brought the person
+			remedy = adminRemedy
+		}
+		return nil, fmt.Errorf("add %s: %w; %s", q.Address, err, remedy)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("add %q: %w", q.Address, err)
@@ -102,7 +109,7 @@ func (h Deps) inviteUser(ctx context.Context, q UserRequest, _ Emit) (*Invited, 
 		return nil, fmt.Errorf("invite %s: %w", q.Address, err)
 	}
 	if !h.hasPasswords() {
-		return nil, fmt.Errorf("invite %s: people are signed in elsewhere, so there is no password here to set", q.Address)
+		return nil, fmt.Errorf("invite %s: people are signed in elsewhere, so there is no password here to set; %s", q.Address, adminRemedy)
 	}
 	db, p, err := h.findUser(ctx, q.Address)
 	if err != nil {

@@ -112,7 +112,7 @@ func (app *application) checkService(ctx context.Context, cfg *config.Config) er
 	}
 	if recorded != nil && string(recorded) != url && !app.opts.Moved && hasMeetings {
 		return fmt.Errorf("use %s: this archive holds meetings of %s, and recording ids are unique only there; "+
-			"give the other service a data_dir of its own, or, if the service itself has moved, run `minutebook init --moved` with this configuration", url, recorded)
+			"give the other service a data_dir of its own, or, if the service itself has moved, stop the daemon, run `minutebook init --moved` with this configuration, and start it", url, recorded)
 	}
 	if string(recorded) == url {
 		return nil

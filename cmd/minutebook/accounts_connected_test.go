@@ -324,7 +324,7 @@ func TestTheServiceOfOwnAccountsMoves(t *testing.T) {
 	run(t, "import", lines, "-c", config)
 	refuses("no account is configured") // yet the archive knows its service now
 	setURL("https://new.example/external/v1")
-	refuses("init --moved")
+	refuses("stop the daemon, run `minutebook init --moved` with this configuration, and start it")
 	run(t, "init", "--moved", "-c", config)
 	refuses("no account is configured")
 }

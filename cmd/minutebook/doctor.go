@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -279,12 +280,13 @@ func examineProxy(cfg *config.Config) (findings []control.Finding) {
 		if err != nil {
 			continue // Load has checked it
 		}
-		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-			host = "the proxy's address"
+		network := "the proxy's network, such as 192.0.2.1/32,"
+		if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+			network = netip.PrefixFrom(ip, ip.BitLen()).String()
 		}
 		findings = append(findings, control.Finding{Subject: "proxy", Severity: control.SeverityNote,
 			Text:   fmt.Sprintf("%s.public_url is https and there is no certificate here, so a proxy is in front, whose X-Forwarded-For is not believed: its clients count as one", l.table),
-			Remedy: fmt.Sprintf("add %s to %s.trusted_proxies", host, l.table)})
+			Remedy: fmt.Sprintf("add %s to %s.trusted_proxies", network, l.table)})
 	}
 	return findings
 }

@@ -199,3 +199,17 @@ func TestDoctorLeavesTheServiceItsFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorAdvisesANetwork has advice that the configuration takes: trusted_proxies are networks.
+func TestDoctorAdvisesANetwork(t *testing.T) {
+	for listen, want := range map[string]string{
+		"127.0.0.1:8378": "add 127.0.0.1/32 to receiver.trusted_proxies",
+		"[::1]:8378":     "add ::1/128 to receiver.trusted_proxies",
+		"0.0.0.0:8378":   "add the proxy's network, such as 192.0.2.1/32, to receiver.trusted_proxies",
+	} {
+		found := examineProxy(&config.Config{Receiver: config.Receiver{PublicURL: "https://hooks.example", Listen: listen}})
+		if len(found) != 1 || found[0].Remedy != want {
+			t.Errorf("%s: %+v", listen, found)
+		}
+	}
+}
