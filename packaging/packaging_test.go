@@ -1,6 +1,7 @@
 package packaging_test
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -163,6 +164,44 @@ func TestDockerfileCopiesWhatIsThere(t *testing.T) {
 		for _, found := range all {
 			if _, err := os.Stat(filepath.Join("..", found[1])); err != nil {
 				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
+
+// TestLinksLeadInPackages follows the links between the documents as the packages lay them out.
+func TestLinksLeadInPackages(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	config, err := os.ReadFile("nfpm.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped := map[string]bool{} // by their paths in the source
+	for _, found := range regexp.MustCompile(`dst: /usr/share/doc/minutebook/([^ ,]+)`).FindAllStringSubmatch(string(config), -1) {
+		shipped[found[1]] = true
+	}
+	documents := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md"}
+	err = filepath.WalkDir("../docs", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			path = strings.TrimPrefix(path, "../")
+			shipped[path] = true
+			if strings.HasSuffix(path, ".md") {
+				documents = append(documents, path)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range documents {
+		text, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)#\s:]+)(?:#[^)\s]*)?\)`).FindAllStringSubmatch(string(text), -1) {
+			if to := filepath.Join(filepath.Dir(path), link[1]); !shipped[to] {
+				t.Errorf("%s: %s is in no package", path, to)
 			}
 		}
 	}
