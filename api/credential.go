@@ -94,10 +94,13 @@ func (k *apiKey) load() (string, error) {
 	if key == "" {
 		return "", errors.New("the API key is empty: set api_key or api_key_file")
 	}
-	for _, c := range []byte(key) {
-		if c <= ' ' || c >= 0x7f {
-			return "", errors.New("the API key holds characters that no key has, such as a line break")
-		}
+	if !canBeSent(key) {
+		return "", errors.New("the API key holds characters that no key has, such as a line break")
 	}
 	return key, nil
+}
+
+// canBeSent reports whether a secret has only characters that a header's word can have.
+func canBeSent(secret string) bool {
+	return !strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' })
 }

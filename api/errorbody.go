@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"minutebook/internal/rawjson"
 )
@@ -26,7 +27,7 @@ var (
 )
 
 // messageIn finds the sentence for a person in an error's body, without
-// addresses, which may carry tokens, and without line breaks.
+// addresses, which may carry tokens, and without line breaks and control characters.
 func messageIn(contentType string, body []byte) string {
 	body = bytes.TrimSpace(body)
 	text := ""
@@ -37,7 +38,8 @@ func messageIn(contentType string, body []byte) string {
 	case !strings.Contains(contentType, "html") && body[0] != '<':
 		text = string(body)
 	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	isUnseen := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), isUnseen), " ")
 	text = addressPattern.ReplaceAllString(text, "[address]")
 	text = secretPattern.ReplaceAllString(text, "[secret]")
 	return shorten(text, 300)

@@ -3,8 +3,10 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"minutebook/internal/rawjson"
 )
@@ -113,13 +115,54 @@ func FuzzParseOffset(f *testing.F) {
 // FuzzErrorBody: no body can make an error that repeats an address or breaks the
 // line.
 func FuzzErrorBody(f *testing.F) {
-	for _, s := range []string{"", `{"error":"text"}`, `{"errors":[{"message":"a"}]}`, "<html>", `{"error":"bad https://me.example/cb/SECRET"}`, `"x"`, "plain\ntext"} {
+	for _, s := range []string{"", `{"error":"text"}`, `{"errors":[{"message":"a"}]}`, "<html>", `{"error":"bad https://me.example/cb/SECRET"}`, `"x"`, "plain\ntext", `{"error":"a\u001b[2J"}`} {
 		f.Add("application/json", []byte(s))
 	}
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		text := messageIn(kind, body)
-		if addressPattern.MatchString(text) || len(text) > 310 {
+		if addressPattern.MatchString(text) || len(text) > 310 || strings.ContainsFunc(text, unicode.IsControl) {
 			t.Fatalf("%q became %q", body, text)
 		}
 	})
+}
+
+// FuzzResources: a resource that was read is written and read again as the same, and a
+// recording's file has an address.
+func FuzzResources(f *testing.F) {
+	for _, s := range []string{`{"name":null,"email":"ann@acme.example","created_at":"2025-10-15T17:31:26Z","status":"active","permissions":{"settings_access":{"level":"none"},"view_access":{"level":"team","teams":["Sales"]}}}`,
+		`{"name":"Sales","created_at":"2025-10-15T17:31:26.5+02:00","status":7,"permissions":[]}`,
+		`{"download_id":"d","recording_id":7,"status":"completed","video":{"url":"https://m.example/f","content_type":"video/mp4","file_size_bytes":9,"expires_at":"2025-10-15T17:31:26Z"},"audio":null}`,
+		`{"id":"w","url":"https://me.example/h","secret":"whsec_x","created_at":"","triggered_for":["my_recordings"],"include_transcript":true}`, `{"recording_id":1e3,"video":{"url":7}}`, `null`, `[]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		readTwice[User](t, raw)
+		readTwice[Team](t, raw)
+		readTwice[TeamMember](t, raw)
+		readTwice[MeetingType](t, raw)
+		readTwice[Webhook](t, raw)
+		d := readTwice[Download](t, raw)
+		if file, _, ok := d.File(); ok && file.URL == "" {
+			t.Errorf("%q has a file without an address", raw)
+		}
+	})
+}
+
+// readTwice reads a resource, writes it, and reads it again.
+func readTwice[T any](t *testing.T, raw []byte) (v T) {
+	if decodeLenient(raw, &v) != nil {
+		return v
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("%T was read and cannot be written: %v", v, err)
+	}
+	var again T
+	if err := json.Unmarshal(b, &again); err != nil {
+		t.Fatalf("%v in %s", err, b)
+	}
+	if second, err := json.Marshal(again); err != nil || string(second) != string(b) {
+		t.Fatalf("written %s, then %s, %v", b, second, err)
+	}
+	return v
 }

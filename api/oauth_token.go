@@ -212,7 +212,7 @@ func (a *OAuth) requestToken(ctx context.Context, form url.Values, old string) (
 			}
 		}
 	}
-	if err != nil || pair.AccessToken == "" || pair.RefreshToken == "" {
+	if err != nil || pair.AccessToken == "" || !canBeSent(pair.AccessToken) || pair.RefreshToken == "" {
 		return nil, errors.New("the token endpoint's answer carries no token pair; check token_url")
 	}
 	return pair, nil

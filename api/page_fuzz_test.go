@@ -1,9 +1,18 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
+	"net/http"
 	"net/url"
+	"strings"
 	"testing"
+	"time"
+	"unicode"
+
+	"golang.org/x/net/http/httpguts"
+
+	"minutebook/internal/loopback"
 )
 
 // FuzzPage: a page that is read has the items of its list and no other, and a missing list
@@ -53,6 +62,52 @@ func FuzzParseTime(f *testing.F) {
 		}
 		if again, err := ParseTime(text); err != nil || !again.Equal(at) {
 			t.Errorf("%q is %v, and then %v, %v", s, at, again, err)
+		}
+	})
+}
+
+// FuzzTokenAnswer: of whatever the token endpoint answers, the account keeps a pair that can
+// be sent and is read back from the store as it was kept, or fails without showing a secret.
+func FuzzTokenAnswer(f *testing.F) {
+	const secret, old = "the-secret-of-the-app", "the-refresh-token-of-before"
+	f.Add(200, []byte(`{"access_token":"a","refresh_token":"r","expires_in":86400,"token_type":"bearer","scope":"public_api"}`))
+	f.Add(200, []byte(`{"access_token":"a\nb","expires_in":"1e8"}`))
+	f.Add(200, []byte(`{"access_token":7,"refresh_token":null,"expires_in":-1}`))
+	f.Add(400, []byte(`{"error":"invalid_grant the-refresh-token-of-before","error_description":"\u001b[2J"}`))
+	f.Add(401, []byte(`<html>`))
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		if status < 200 || status > 499 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout {
+			return // a call that fails for a while is made again
+		}
+		tr := &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = w.Write(body)
+		})}
+		store := &memoryStore{}
+		a, err := NewOAuth(OAuthOptions{Account: "work", BaseURL: testBase, ClientID: "id", ClientSecret: secret, Store: store, HTTP: &http.Client{Transport: tr}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := WithoutRepetition(t.Context())
+		pair, err := a.requestToken(ctx, url.Values{"refresh_token": {old}}, old)
+		if err != nil {
+			if text := err.Error(); strings.Contains(text, secret) || strings.Contains(text, old) && !bytes.Contains(body, []byte(old)) || strings.ContainsFunc(text, unicode.IsControl) {
+				t.Errorf("%d %q: %q", status, body, text)
+			}
+			return
+		}
+		if !httpguts.ValidHeaderFieldValue(bearer + pair.AccessToken) {
+			t.Errorf("%q has a token that cannot be sent", body)
+		}
+		if life := pair.ExpiresAt.Sub(pair.ObtainedAt); !pair.ExpiresAt.IsZero() && (life <= 0 || life > 1e9*time.Second) {
+			t.Errorf("%q lasts %v", body, life)
+		}
+		if err := a.storePair(ctx, pair); err != nil {
+			t.Fatal(err)
+		}
+		a.pair = nil
+		if err := a.reload(ctx); err != nil || *a.pair != *pair {
+			t.Errorf("%q is kept as %+v, and read back as %+v, %v", body, pair, a.pair, err)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 // TestSchedulesHaveAZone parses schedules with a zone of their own and without one.
@@ -86,4 +87,34 @@ func TestClocksThatAreSetAnew(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzParse: a schedule that is accepted fires later each time, also where a clock is set
+// anew, and the reason against another one is a line.
+func FuzzParse(f *testing.F) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, expr := range []string{"30 2 * * *", "@daily", "@every 1h", "CRON_TZ=Australia/Lord_Howe */15 2,3 * * *", "0 0 29 2 *", "0 0 31 2 *", "TZ=0", "61 * * * *", "1-5/2 * * JAN-MAR mon", "@every -1s"} {
+		f.Add(expr)
+	}
+	f.Fuzz(func(t *testing.T, expr string) {
+		s, err := Parse(expr, zone)
+		if err != nil {
+			if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		for _, at := range []time.Time{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 0, 45, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 15, 0, 1, time.UTC)} {
+			for range 4 {
+				next := s.Next(at)
+				if !next.After(at) {
+					t.Fatalf("%q fires at %v after %v", expr, next, at)
+				}
+				at = next
+			}
+		}
+	})
 }

@@ -15,36 +15,40 @@ func (c *Cache) Part(p api.Part, raw json.RawMessage) json.RawMessage {
 	raw = inUTF8(raw)
 	switch p {
 	case api.PartTranscript:
-		return normalize(c, p, raw, isTranscript, func(entries []api.TranscriptEntry) {
-			for i := range entries {
-				entries[i].Timestamp = normalizeOffset(entries[i].Timestamp)
+		return normalize(c, p, raw, isTranscript, func(entries *[]api.TranscriptEntry) {
+			for i, e := range *entries {
+				(*entries)[i].Timestamp = normalizeOffset(e.Timestamp)
 			}
 		})
 	case api.PartSummary:
-		return normalize(c, p, raw, isSummary, func(api.Summary) {})
+		return normalize(c, p, raw, isSummary, func(*api.Summary) {})
 	case api.PartActionItems:
-		return normalize(c, p, raw, isActionItems, func(items []api.ActionItem) {
-			for i := range items {
-				items[i].RecordingTimestamp = normalizeOffset(items[i].RecordingTimestamp)
+		return normalize(c, p, raw, isActionItems, func(items *[]api.ActionItem) {
+			for i, item := range *items {
+				(*items)[i].RecordingTimestamp = normalizeOffset(item.RecordingTimestamp)
 			}
 		})
 	case api.PartHighlights:
-		return normalize(c, p, raw, isHighlights, func(highlights []api.Highlight) {
-			for i, h := range highlights {
+		return normalize(c, p, raw, isHighlights, func(highlights *[]api.Highlight) {
+			for i, h := range *highlights {
 				if h.Text.Or("") == "" || h.Text == h.Summary {
-					highlights[i].Text = api.Opt[string]{}
+					(*highlights)[i].Text = api.Opt[string]{}
 				}
 			}
 		})
 	case api.PartCRM:
-		return normalize(c, p, raw, isCRM, func(api.CRMMatches) {})
+		return normalize(c, p, raw, isCRM, func(matches *api.CRMMatches) {
+			if matches.Error.Null() {
+				matches.Error = api.Opt[string]{}
+			}
+		})
 	}
 	return raw
 }
 
 // normalize returns raw when it is strict, else its value as type T writes it after
 // repair. Content that type T cannot read becomes null.
-func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool, repair func(T)) json.RawMessage {
+func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool, repair func(*T)) json.RawMessage {
 	if c.isStrict(p, raw, strict) {
 		return raw
 	}
@@ -53,7 +57,8 @@ func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(jso
 		return json.RawMessage("null")
 	}
 	if value, ok := v.Get(); ok {
-		repair(value)
+		repair(&value)
+		v = api.Some(value)
 	}
 	repaired, err := json.Marshal(v)
 	if err != nil {
