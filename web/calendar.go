@@ -1,10 +1,10 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -153,6 +153,14 @@ func (s *server) countYear(r *http.Request) (begin time.Time, c roster.Calendar,
 	return begin, c, err
 }
 
+// zoneName returns the IANA name of a time zone, or "" where the machine does not say it.
+func zoneName(zone *time.Location) string {
+	if name := zone.String(); name != "Local" && !strings.HasPrefix(name, "/") {
+		return name
+	}
+	return ""
+}
+
 // apiCalendar counts the meetings of each day of ?year=.
 func (s *server) apiCalendar(w http.ResponseWriter, r *http.Request) error {
 	begin, c, err := s.countYear(r)
@@ -167,9 +175,9 @@ func (s *server) apiCalendar(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := struct {
 		Year int       `json:"year"`
-		Zone string    `json:"time_zone"`
+		Zone string    `json:"time_zone,omitempty"`
 		Days []dayJSON `json:"days"`
-	}{year, fmt.Sprint(s.Location), []dayJSON{}}
+	}{year, zoneName(s.Location), []dayJSON{}}
 	for day := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() == year; day = day.AddDate(0, 0, 1) {
 		if d := c.Days[day]; d.Meetings > 0 {
 			out.Days = append(out.Days, dayJSON{day.Format(time.DateOnly), d.Meetings, d.Time.Seconds()})

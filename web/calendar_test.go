@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestDaysOfABusyMonthLeadToTheirMeetings opens days of a month that has more meetings than its page lists.
@@ -23,6 +24,19 @@ func TestDaysOfABusyMonthLeadToTheirMeetings(t *testing.T) {
 		s.shows(200, html.UnescapeString(link[1]), append(want, `id="d`+day+`"`)...)
 		if late := day == "2026-03-22"; late == strings.Contains(link[1], "cursor") {
 			t.Errorf("the link to %s is %s", day, link[1])
+		}
+	}
+}
+
+// TestCalendarNamesItsZone asks for the calendar in zones that have a name, and in one that
+// the machine does not name.
+func TestCalendarNamesItsZone(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
+	for name, want := range map[string]any{"Asia/Kathmandu": "Asia/Kathmandu", "Local": nil, "/etc/zone": nil} {
+		s.server.Location = time.FixedZone(name, 3600)
+		var answer map[string]any
+		if s.answer(200, "/api/v1/calendar", &answer); answer["time_zone"] != want {
+			t.Errorf("the zone %s is %v", name, answer["time_zone"])
 		}
 	}
 }

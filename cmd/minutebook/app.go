@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -243,10 +244,24 @@ func (app *application) deps() control.Deps {
 	}
 }
 
+// namedZone returns the machine's time zone by its IANA name, which the link to its file ends with
+// where TZ does not say it. local is the name that the zone has without it.
+func namedZone(local, link string) *time.Location {
+	if local == "Local" {
+		local, _ = os.Readlink(link) // not everywhere a link
+	}
+	if _, name, ok := strings.Cut(local, "zoneinfo/"); ok {
+		if zone, err := time.LoadLocation(name); err == nil {
+			return zone
+		}
+	}
+	return time.Local
+}
+
 // pageZone returns the time zone of the page.
 func pageZone(cfg *config.Config) (*time.Location, error) {
 	if cfg.Web.TimeZone == "" {
-		return time.Local, nil
+		return namedZone(time.Local.String(), "/etc/localtime"), nil
 	}
 	zone, err := time.LoadLocation(cfg.Web.TimeZone)
 	if err != nil {
