@@ -30,6 +30,9 @@
 //	live_test.go      its history, from the first day to the last check
 //	keys_test.go      API keys and webhook secrets, which no log may have
 //	shrink_test.go    the shortest history that still fails, as a story
+//	planted_test.go   that a planted fault comes back and is shrunk
+//	corpus_test.go    the seeds that once failed, and those of the day
+//	years_test.go     make simulate
 //
 // One seed decides everything: the same seed draws the same history. Time is
 // virtual (testing/synctest). Acts and faults that came later happen from seed 4900 on, others

@@ -54,10 +54,14 @@ func (w *world) live(o options) {
 	if !o.until.IsZero() {
 		end = o.until
 	}
-	w.makePlan(o.days, o.until.IsZero())
+	w.makePlan(o.days)
 	w.house = w.start(w.dataDir)
 	w.mend()
 	for len(w.todo) > 0 {
+		if o.share > 0 && processorTime(w.t)-w.began > o.share {
+			w.cut = true
+			break
+		}
 		next := heap.Pop(&w.todo).(planned)
 		if next.at.After(end) {
 			break

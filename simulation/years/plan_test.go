@@ -95,8 +95,8 @@ var quietDays = []struct{ from, check int }{{90, 99}, {180, 189}, {260, 269}}
 
 const lastQuiet = 38 // days before the end
 
-// makePlan draws the history of a seed; with last, it ends with a quiet time and its checks.
-func (w *world) makePlan(days int, last bool) {
+// makePlan draws the history of a seed, which ends with a quiet time and its checks.
+func (w *world) makePlan(days int) {
 	day := func(n float64) time.Time { return firstDay.Add(time.Duration(n * 24 * float64(time.Hour))) }
 	busy := float64(days - lastQuiet)
 	w.busy = busy
@@ -140,13 +140,11 @@ func (w *world) makePlan(days int, last bool) {
 		w.calm()
 		w.house.reload()
 	})
-	if last {
-		w.planAt(day(busy+stageDays[soon]), "check soon", w.checkSoon)
-		w.planAt(day(busy+stageDays[settled]), "check settled", func() { w.checkWhole(settled) })
-		w.planAt(day(busy+stageDays[whole]).Add(-time.Minute), "last check", func() { w.checkWhole(whole) })
-		if days > 300 {
-			w.planAt(day(busy+stageDays[whole]).Add(-time.Second), "haste", w.checkHaste)
-		}
+	w.planAt(day(busy+stageDays[soon]), "check soon", w.checkSoon)
+	w.planAt(day(busy+stageDays[settled]), "check settled", func() { w.checkWhole(settled) })
+	w.planAt(day(busy+stageDays[whole]).Add(-time.Minute), "last check", func() { w.checkWhole(whole) })
+	if days > 300 {
+		w.planAt(day(busy+stageDays[whole]).Add(-time.Second), "haste", w.checkHaste)
 	}
 }
 
@@ -175,6 +173,9 @@ func (w *world) planEvent(at, calm time.Time, name string, a act, mid bool) {
 		w.acting.Store(true)
 		w.journal.note("%s", name)
 		a.do(w, g)
+		if w.after != nil {
+			w.after(w, name)
+		}
 	})
 }
 

@@ -29,7 +29,7 @@ func shrink(t *testing.T, seed uint64, o options, found outcome, most time.Durat
 		if len(names) == 0 || time.Since(began) > most {
 			return false
 		}
-		next := options{days: o.days, disabled: maps.Clone(off), until: found.at.Add(time.Second)}
+		next := options{days: o.days, disabled: maps.Clone(off), until: found.at.Add(time.Second), after: o.after}
 		for _, n := range names {
 			next.disabled[n] = true
 		}

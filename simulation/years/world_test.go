@@ -21,8 +21,10 @@ var firstDay = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 // options of a run.
 type options struct {
 	days     int
-	disabled map[string]bool // decisions that are left out: "event:17", "fault:cut"
-	until    time.Time       // the run ends here; zero: with a whole check at the end
+	disabled map[string]bool              // decisions that are left out: "event:17", "fault:cut"
+	until    time.Time                    // the run ends here; zero: with a whole check at the end
+	share    time.Duration                // of the processor, after which it ends anywhere; zero: never
+	after    func(w *world, event string) // is called after each event, by a test that plants a fault
 }
 
 // outcome of a run.
@@ -40,6 +42,7 @@ type outcome struct {
 	events   []string // the names of the planned events, in their order
 	memory   int64    // kept by the program, at most
 	routines int      // likewise, goroutines
+	cut      bool     // it ended early, since it had used its share
 }
 
 // world is one run of a seed. The driver, which is the test's goroutine, does
@@ -48,6 +51,9 @@ type world struct {
 	t        *testing.T
 	seed     uint64
 	disabled map[string]bool
+	after    func(w *world, event string)
+	began    time.Duration // of the processor's time, when the run began
+	cut      bool          // the run has used its share
 	dir      string
 	traits   traits
 	org      *org
@@ -152,14 +158,14 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 				w.end()
 				end = time.Now().Round(0)
 				out = outcome{accounts: w.accounts, finding: w.finding, at: w.foundAt, journal: w.journal, logs: w.logs.last, calls: w.upstream.count.total,
-					meeting: len(w.org.meetings), webhooks: w.countWebhooks(), due: w.due, years: time.Since(firstDay).Hours() / 24 / 365, events: w.events, memory: w.mostMemory, routines: w.mostGoroutines}
+					meeting: len(w.org.meetings), webhooks: w.countWebhooks(), due: w.due, years: time.Since(firstDay).Hours() / 24 / 365, events: w.events, memory: w.mostMemory, routines: w.mostGoroutines, cut: w.cut}
 				if _, ok := p.(abort); p != nil && !ok {
 					panic(p)
 				}
 			}()
 			w.live(o)
 		})
-		if out.finding == "" && o.until.IsZero() {
+		if out.finding == "" && o.until.IsZero() && !out.cut {
 			out.finding = w.checkAnswers(t, end)
 		}
 	})
@@ -187,7 +193,7 @@ func watchTime(t *testing.T, seed uint64) (stop func()) {
 
 func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	time.Sleep(time.Until(firstDay))
-	w := &world{t: t, seed: seed, disabled: o.disabled, dir: dir, dice: newDice(seed), journal: &journal{}, forgotAt: map[int64]time.Time{}, forgetting: map[int64]time.Time{},
+	w := &world{t: t, seed: seed, disabled: o.disabled, after: o.after, began: processorTime(t), dir: dir, dice: newDice(seed), journal: &journal{}, forgotAt: map[int64]time.Time{}, forgetting: map[int64]time.Time{},
 		owners: map[string]string{}, keyIDs: map[string]string{}, nextID: 100}
 	w.oracle = newOracle(w)
 	w.logger, w.logs = newLogger(w)

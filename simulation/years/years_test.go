@@ -1,12 +1,10 @@
 package years
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"path/filepath"
+	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,37 +12,18 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// TestYears lives through the seeds that once failed and then through others, until it
-// has used its share of the processor.
-func TestYears(t *testing.T) {
-	testrun.SkipUnderRace(t)
-	const share = 30 * time.Second
-	began := processorTime(t)
-	failed := failedSeeds(t)
-	for i, s := range append(failed, 3, 4907, 8000, 10000, 10001, 10002, 10003, 10004, 10005, 10006) {
-		if i >= len(failed) && processorTime(t)-began > share {
-			return
-		}
-		out := run(t, s, options{days: 75})
-		t.Logf("seed %d: %d meetings, %d calls, processor %s", s, out.meeting, out.calls, processorTime(t)-began)
-		if out.finding != "" {
-			t.Errorf("seed %d: %s\n%s", s, out.finding, story(out))
-		}
-	}
-}
-
-// TestSameSeedSameHistory lives through a seed twice.
+// TestSameSeedSameHistory lives through seeds with every event twice.
 func TestSameSeedSameHistory(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.OnlyLong(t)
 	same := 0
-	for seed := range uint64(10) {
+	for seed := uint64(firstTalking); seed < firstTalking+10; seed++ {
 		o := options{days: 75, until: firstDay.Add(20 * 24 * time.Hour)}
-		a, b := run(t, 1000+seed, o), run(t, 1000+seed, o)
+		a, b := run(t, seed, o), run(t, seed, o)
 		if a.journal.digest() == b.journal.digest() {
 			same++
 		} else {
-			t.Logf("seed %d: %d and %d calls", 1000+seed, a.calls, b.calls)
+			t.Logf("seed %d: %d and %d calls", seed, a.calls, b.calls)
 		}
 	}
 	t.Logf("%d of 10 histories are the same in a second run", same)
@@ -60,22 +39,6 @@ func processorTime(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// failedSeeds are the seeds that once failed.
-func failedSeeds(t *testing.T) (seeds []uint64) {
-	f, err := os.Open(filepath.Join("testdata", "seeds"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		word, _, _ := strings.Cut(lines.Text(), " ")
-		if seed, err := strconv.ParseUint(word, 10, 64); err == nil {
-			seeds = append(seeds, seed)
-		}
-	}
-	return seeds
 }
 
 // TestSimulate is `make simulate`: whole years of the seeds from FIRST on, for a number
@@ -95,6 +58,7 @@ func TestSimulate(t *testing.T) {
 	}
 	step, count, days := uint64(setting("MINUTEBOOK_STEP", 1)), setting("MINUTEBOOK_SEEDS", 1), setting("MINUTEBOOK_DAYS", 365)
 	limit, _ := time.ParseDuration(os.Getenv("MINUTEBOOK_FOR"))
+	fmt.Printf("planned: %d histories, %.0f s\n", count, limit.Seconds())
 	began := time.Now()
 	for i := 0; i < count || time.Since(began) < limit; i++ {
 		seed, used := first+uint64(i)*step, processorTime(t)
@@ -120,5 +84,22 @@ func TestSimulate(t *testing.T) {
 				fmt.Printf("  log %s", l)
 			}
 		}
+	}
+}
+
+// TestSimulateBeginsWithEveryEvent looks at the seed with which make simulate begins.
+func TestSimulateBeginsWithEveryEvent(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	script, err := os.ReadFile("../../packaging/simulate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual := regexp.MustCompile(`{FIRST:-(\d+)}`).FindSubmatch(script)
+	if usual == nil {
+		t.Fatal("packaging/simulate has no first seed")
+	}
+	first, err := strconv.ParseUint(string(usual[1]), 10, 64)
+	if err != nil || first < firstTalking || countActs(first) < len(acts()) {
+		t.Errorf("make simulate begins with seed %s, which lacks events: %v", usual[1], err)
 	}
 }

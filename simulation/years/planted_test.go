@@ -1,0 +1,63 @@
+package years
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/internal/testrun"
+)
+
+// losing begins the name of the event at which notes get lost.
+const losing = "configure "
+
+// loseNotes is a fault: the program loses everybody's notes when its configuration changes.
+func loseNotes(w *world, event string) {
+	if !strings.HasPrefix(event, losing) || w.house == nil {
+		return
+	}
+	for _, n := range slices.Sorted(maps.Keys(w.oracle.notes)) {
+		note := w.oracle.notes[n]
+		_ = w.keepNote(note, note.text, "deletes") // a program that is dead loses nothing
+	}
+}
+
+// TestAPlantedFaultComesBack has a program with a fault live through a seed. The same seed finds
+// the fault again, in nine of ten replays at least, and the shortest history that does has few of
+// the decisions: a note, and the event that loses it, which the story names.
+func TestAPlantedFaultComesBack(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	const seed = firstTalking + 121
+	o := options{days: 46, after: loseNotes}
+	found := run(t, seed, o)
+	if !strings.HasPrefix(found.finding, "there are the notes") {
+		t.Fatalf("the fault is not found, but %q", found.finding)
+	}
+	replays := 1
+	if testrun.IsLong() {
+		replays = 10
+	}
+	same := 0
+	for range replays {
+		if out := run(t, seed, o); out.finding == found.finding && out.at.Equal(found.at) {
+			same++
+		}
+	}
+	if same*10 < replays*9 {
+		t.Errorf("%d of %d replays find the fault again", same, replays)
+	}
+	short := shrink(t, seed, o, found, 10*time.Minute)
+	t.Logf("of %d events %v are left\n%s", len(found.events), short.events, story(short))
+	causes := []string{"note ", losing}
+	for _, cause := range causes {
+		i := slices.IndexFunc(short.events, func(e string) bool { return strings.HasPrefix(e, "event:"+cause) })
+		if i < 0 || !strings.Contains(story(short), strings.TrimPrefix(short.events[i], "event:")) {
+			t.Errorf("without %q nothing would be lost, and the story names none", cause)
+		}
+	}
+	if len(short.events)*3 > len(found.events) || !strings.Contains(story(short), "FOUND: there are the notes") {
+		t.Errorf("%d of %d events are left:\n%s", len(short.events), len(found.events), story(short))
+	}
+}
