@@ -2,9 +2,11 @@ package search
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"pgregory.net/rapid"
 
@@ -76,4 +78,88 @@ func TestFiltersFindNoMore(t *testing.T) {
 			t.Errorf("%q finds %q, want %q", query, got, want)
 		}
 	}
+}
+
+// FuzzSearch: any text and any page marker is answered, or is refused as one of the two, and
+// shows a person no meeting but those that the person sees, each once.
+func FuzzSearch(f *testing.F) {
+	h := newFixture(f)
+	h.add(threeMeetings()...)
+	h.add(meeting(4, "ـ.ـ budget", "ar", day(4), []utterance{{0, "ـ_ـ", "ـ-ـ a ـ budget talks"}, {1, "Li", "会議 は 東京都, ــ e-mail"}}, nil))
+	h.catchUp()
+	first := h.search(Request{Query: "budget", Limit: 1})
+	for _, q := range []string{"budget", "the -budget", "speaker:anna OR (title:\"budget review\" sort:date)", "last:9999y longer:0m", "ـ_ـ", "buget~ mark* in:transcript", "会議 -language:ja", "id:1 on:2026-05 action:open"} {
+		f.Add(q, first.Next, false)
+		f.Add(q, "", true)
+	}
+	f.Add("budget", "eyJxIjowLCJ0IjowLCJpIjowfQ", false)
+	seen := map[bool]map[int64]bool{}
+	for all, viewer := range map[bool]archive.Viewer{true: everyone, false: archive.ViewerWith("zoe@client.example")} {
+		seen[all] = map[int64]bool{}
+		rows, err := h.archive.List(f.Context(), archive.ListQuery{Viewer: viewer, IncludeGone: true})
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, r := range rows {
+			seen[all][r.RecordingID] = true
+		}
+	}
+	f.Fuzz(func(t *testing.T, text, after string, all bool) {
+		r := Request{Query: text, Viewer: archive.ViewerWith("zoe@client.example"), Limit: 2, Facets: true, Histogram: true, After: after}
+		if all {
+			r.Viewer = everyone
+		}
+		shown := map[int64]bool{}
+		for range 4 { // pages
+			a, err := h.index.Search(t.Context(), r)
+			wrong, isWrong := errors.AsType[*QueryError](err)
+			if isWrong || errors.Is(err, ErrCursor) && r.After == after {
+				if isWrong && strings.ContainsFunc(wrong.Error(), unicode.IsControl) {
+					t.Errorf("%q: %q", text, wrong)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%q after %q: %v", text, r.After, err)
+			}
+			for _, m := range a.Meetings {
+				if !seen[all][m.Row.RecordingID] || shown[m.Row.RecordingID] {
+					t.Errorf("%q after %q shows meeting %d, which is hidden or was there before", text, r.After, m.Row.RecordingID)
+				}
+				shown[m.Row.RecordingID] = true
+			}
+			if a.Next == "" {
+				return
+			}
+			r.After = a.Next
+		}
+	})
+}
+
+// FuzzRecord: a record of the index is read as it was written, and other bytes are refused
+// or are no more texts than bytes.
+func FuzzRecord(f *testing.F) {
+	whole := record{ID: 7, Start: -1, Seconds: 60, Words: 1 << 40, Language: "en", Type: "Sync", Team: "Ops", Has: []string{"video"}, Domains: []string{"a.example", ""}, People: []string{"Ann", "会"}}
+	f.Add(whole.encode(), "a", int64(1))
+	f.Add(whole.encode()[:20], "", int64(-1))
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, "\x00\xff", int64(1)<<62)
+	f.Fuzz(func(t *testing.T, raw []byte, text string, n int64) {
+		var texts []string
+		intern := func(b []byte) uint32 {
+			texts = append(texts, string(b))
+			return uint32(len(texts) - 1)
+		}
+		var read storedRecord
+		if err := read.decode(raw, intern); len(texts) > len(raw) {
+			t.Errorf("%d bytes have %d texts, %v", len(raw), len(texts), err)
+		}
+		texts = nil
+		want := record{ID: n, Start: -n, Seconds: n / 2, Words: n + 1, Language: text, Has: []string{text, "b"}, People: []string{"c", text}}
+		if err := read.decode(want.encode(), intern); err != nil {
+			t.Fatal(err)
+		}
+		if read.id != n || read.start != -n || read.seconds != n/2 || read.words != n+1 || !slices.Equal(texts, []string{text, "", "", text, "b", "c", text}) {
+			t.Errorf("%+v is read as %+v with %q", want, read, texts)
+		}
+	})
 }

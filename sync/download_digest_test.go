@@ -76,3 +76,20 @@ func wantThrownAway(t *testing.T, s *Syncer, task *downloadTask, err error) {
 		t.Errorf("kept: %v, %v", stored, err)
 	}
 }
+
+// FuzzValidator: the headers of a media host are kept, and read back, as they were.
+func FuzzValidator(f *testing.F) {
+	f.Add(`"abc"`, "Wed, 15 Oct 2025 17:32:26 GMT", "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:", "")
+	f.Add(`W/"abc"`, "", "", "md5=x, SHA-256=47DEQpj8HBSa")
+	f.Add(`"a sha-256=b"`, "soon sha-256=", ",=,sha-256", "sha-256=:a:")
+	f.Fuzz(func(t *testing.T, tag, date, digest, older string) {
+		h := http.Header{"Etag": {tag}, "Last-Modified": {date}, "Repr-Digest": {digest}, "Digest": {older}}
+		version, announced := readVersion(h, "download"), readDigest(h)
+		if v, d := splitValidator(joinValidator(version, announced)); v != version || d != announced {
+			t.Errorf("%q and %q are read back as %q and %q", version, announced, v, d)
+		}
+		if isOtherVersion(h, version) {
+			t.Errorf("%q has another version than %q", h, version)
+		}
+	})
+}

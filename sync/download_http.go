@@ -104,12 +104,13 @@ func isOtherVersion(h http.Header, version string) bool {
 }
 
 // readVersion returns the value that later tells whether the host still has
-// the same bytes: a strong ETag, a date, or else the download's id.
+// the same bytes: a strong ETag, a date, or else the download's id. One with the mark of a
+// digest would be read back as another.
 func readVersion(h http.Header, downloadID string) string {
-	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) {
+	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) && !strings.Contains(tag, digestMark) {
 		return tag
 	}
-	if date := h.Get("Last-Modified"); date != "" {
+	if date := h.Get("Last-Modified"); date != "" && !strings.Contains(date, digestMark) {
 		return date
 	}
 	return "id:" + downloadID

@@ -90,3 +90,42 @@ func TestExportReadsBack(t *testing.T) {
 		t.Errorf("into a smaller archive: %+v, %v", sum, err)
 	}
 }
+
+// FuzzReadLines: whatever the lines of an export hold, each counts once, and the rows that
+// they leave are exported, and read back without a difference.
+func FuzzReadLines(f *testing.F) {
+	f.Add([]byte(`{"note":{"recording_id":1,"seconds":60.0005,"text":"a\u2028b","private":true,"created_at":"2026-03-01T09:00:00Z","changed_at":"0001-01-01T00:00:00Z"}}
+{"tick":{"recording_id":2,"seconds":null,"text":"Call","ticked_at":"9999-12-31T23:59:59.999999999-12:00"}}`))
+	f.Add([]byte(`{"person":{"names":["Ann","ann@example.com"],"same":true}}
+{"saved_search":{"name":" x ","query":"price","created_at":"2026-03-01T09:00:00+02:00"}}
+{"note":{"recording_id":9}}`))
+	f.Add([]byte("nonsense\n\n{}\n{\"note\":{\"recording_id\":1,\"seconds\":1e300,\"text\":\"\\u0000\"}}"))
+	d, back := openNotes(f, archivetest.WithMeetings(f, 2)), openNotes(f, archivetest.WithMeetings(f, 2))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		ctx := t.Context()
+		for _, db := range []*DB{d, back} {
+			for _, table := range []string{"notes", "ticks", "judged_names", "judgements", "saved_searches"} {
+				_, err := db.db.W.ExecContext(ctx, "DELETE FROM "+table)
+				check(t, err)
+			}
+			db.dropCaches()
+		}
+		sum, err := d.ReadLines(ctx, bytes.NewReader(raw), Authors{})
+		check(t, err)
+		var out, again bytes.Buffer
+		check(t, d.WriteLines(ctx, &out, nil, Authors{}))
+		rows := bytes.Count(out.Bytes(), []byte("\n"))
+		if sum.New != rows || sum.New+sum.Skipped+len(sum.Wrong) > sum.Read {
+			t.Fatalf("%q: %+v left\n%s", raw, sum, &out)
+		}
+		for _, added := range []int{rows, 0} {
+			if sum, err := back.ReadLines(ctx, bytes.NewReader(out.Bytes()), Authors{}); err != nil || sum.New != added || sum.Read != rows || sum.Skipped+len(sum.Wrong) > 0 {
+				t.Fatalf("%q left\n%s, of which is read %+v, %v", raw, &out, sum, err)
+			}
+		}
+		check(t, back.WriteLines(ctx, &again, nil, Authors{}))
+		if again.String() != out.String() {
+			t.Fatalf("%q left\n%s, which is exported again as\n%s", raw, &out, &again)
+		}
+	})
+}

@@ -22,7 +22,7 @@ const (
 )
 
 // openNotes opens notes.db over an archive.
-func openNotes(t *testing.T, a *archive.Archive) *DB {
+func openNotes(t testing.TB, a *archive.Archive) *DB {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Archive: a})
 	if err != nil {
@@ -68,7 +68,7 @@ func texts(t *testing.T, notes []Note, err error) string {
 	return strings.Join(all, ", ")
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

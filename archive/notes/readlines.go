@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"minutebook/archive"
 	"minutebook/internal/sqlite"
@@ -75,6 +76,9 @@ func (d *DB) readLine(ctx context.Context, text []byte, authors Authors) (added 
 		return id
 	}
 	switch {
+	case l.Note != nil && !canBeWritten(l.Note.CreatedAt, l.Note.ChangedAt), l.Tick != nil && !canBeWritten(l.Tick.TickedAt),
+		l.Person != nil && !canBeWritten(l.Person.JudgedAt):
+		return false, ErrLine
 	case l.Note != nil:
 		n := Note{RecordingID: l.Note.RecordingID, At: fromSeconds(l.Note.Seconds), Text: l.Note.Text, Private: l.Note.Private,
 			Person: person(l.Note.Author), CreatedAt: l.Note.CreatedAt, ChangedAt: l.Note.ChangedAt}
@@ -98,6 +102,12 @@ func (d *DB) readLine(ctx context.Context, text []byte, authors Authors) (added 
 		return added, err
 	}
 	return false, ErrLine
+}
+
+// canBeWritten reports whether JSON can have times in UTC: 9999-12-31T23:59:59-12:00 is of the
+// year 10000 there, and no export would be whole any more.
+func canBeWritten(times ...time.Time) bool {
+	return !slices.ContainsFunc(times, func(t time.Time) bool { return t.UTC().Year() < 0 || t.UTC().Year() > 9999 })
 }
 
 func (d *DB) readNote(ctx context.Context, n Note, err error) (added bool, _ error) {

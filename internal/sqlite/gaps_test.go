@@ -200,13 +200,13 @@ func plant(t *testing.T, db *DB, word string) {
 	roots, err := Column[int64](t.Context(), db.R, `SELECT rootpage FROM sqlite_schema`)
 	for _, root := range roots {
 		levels, failed := file.measureTree(root)
-		err = errors.Join(err, failed, file.walkTree(root, levels, func(page int64) {
+		err = errors.Join(err, failed, file.walkTree(root, levels, func(page int64) error {
 			buf := make([]byte, file.usable)
 			_, failed := file.ReadAt(buf, (page-1)*512)
 			if at, gap := findGap(buf); len(gap) >= len(word) {
 				_, failed = file.WriteAt([]byte(word), (page-1)*512+int64(at))
 			}
-			err = errors.Join(err, failed)
+			return failed
 		}))
 	}
 	if err != nil {

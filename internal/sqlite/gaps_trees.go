@@ -13,13 +13,18 @@ var errTree = errors.New("its pages are damaged; run minutebook verify")
 func (p pages) eraseTrees(roots []int64, from, to int64) (end int64, changed bool, err error) {
 	end = max(from, min(to, p.count*int64(p.size)))
 	var found []int64 // pages of the trees, by their offsets
+	met := int64(0)   // pages of the trees
 	for _, root := range roots {
 		height, err := p.measureTree(root)
 		if err == nil {
-			err = p.walkTree(root, height, func(page int64) {
+			err = p.walkTree(root, height, func(page int64) error {
+				if met++; met > p.count { // damaged pages that lead to each other would never end
+					return errTree
+				}
 				if at := (page - 1) * int64(p.size); at >= from && at < end {
 					found = append(found, at)
 				}
+				return nil
 			})
 		}
 		if err != nil {
@@ -54,10 +59,10 @@ func (p pages) measureTree(root int64) (levels int, err error) {
 	}
 }
 
-// walkTree calls fn for every page of a tree. It reads no leaves.
-func (p pages) walkTree(page int64, levels int, fn func(page int64)) error {
-	if fn(page); levels == 1 {
-		return nil
+// walkTree calls fn for every page of a tree until it fails. It reads no leaves.
+func (p pages) walkTree(page int64, levels int, fn func(page int64) error) error {
+	if err := fn(page); err != nil || levels == 1 {
+		return err
 	}
 	children, err := p.readChildren(page)
 	if err != nil {
