@@ -28,9 +28,9 @@ func (m *Main) authLoginCmd() *cobra.Command {
 		Use:   "login ACCOUNT",
 		Short: "Connect an account: open the address printed and allow the connection",
 		Long: `Prints an address. Open it in a browser and allow the connection. The command ends when the
-browser has come back to the daemon. Where it shows no page of Minutebook then, paste the
-address it was sent to. Without a terminal nothing is asked: that address is read from
-standard input.`,
+browser has come back to the receiver, which says that the account is connected. Where the
+browser does not say so, paste the address it was sent to. Without a terminal nothing is asked:
+that address is read from standard input.`,
 		Args: checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
@@ -54,7 +54,7 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 	fmt.Fprintf(m.Stderr, "Open this address in a browser and allow the connection:\n\n")
 	fmt.Fprintln(m.Stdout, started.URL)
 	if m.isTerminal(m.Stdin) {
-		fmt.Fprintf(m.Stderr, "\nWhere the browser then shows no page of Minutebook, paste the address it was sent to:\n")
+		fmt.Fprintf(m.Stderr, "\nWhere the browser then does not say that the account is connected, paste the address it was sent to:\n")
 	}
 	_, hasDaemon := ops.(*control.Client)
 	line := m.readPasted()
