@@ -3,8 +3,10 @@ package archive
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/rs/zerolog"
 )
@@ -56,4 +58,25 @@ func TestActionItemsAcrossMeetings(t *testing.T) {
 	if items, err := a.ActionItems(ctx, ActionQuery{Viewer: ViewerWith("stranger@y.example")}); err != nil || len(items) != 0 {
 		t.Errorf("a stranger sees %d action items, %v", len(items), err)
 	}
+}
+
+// FuzzKeys: a place in a list that is accepted is written and read again as the same.
+func FuzzKeys(f *testing.F) {
+	for _, s := range []string{"1772265600000-7-2", "-2082844800000-1-0", "5--7", "-", "", "9223372036854775807-9223372036854775807-9223372036854775807", "-9223372036854775808-0-0", "+1-+2-+3", "1-2\n-3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if k, err := ParseKey(s); err == nil {
+			if again, err := ParseKey(k.String()); err != nil || again != k || k.RecordingID < 0 {
+				t.Errorf("%q is %+v, then %+v, %v", s, k, again, err)
+			}
+		} else if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+			t.Errorf("%q", err)
+		}
+		if k, err := ParseActionKey(s); err == nil {
+			if again, err := ParseActionKey(k.String()); err != nil || again != k || k.Position < 0 {
+				t.Errorf("%q is %+v, then %+v, %v", s, k, again, err)
+			}
+		}
+	})
 }

@@ -1,17 +1,20 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"minutebook/archive"
 )
@@ -206,4 +209,32 @@ func TestLongPathGoesToRuntimeDirectory(t *testing.T) {
 	if _, err := Dial(t.Context(), dir); err != nil {
 		t.Error(err)
 	}
+}
+
+// FuzzCall: whatever is asked, the daemon's answer is read as the same process answers itself,
+// and no other answer is taken for a result.
+func FuzzCall(f *testing.F) {
+	f.Add("greet", []byte(`{"Name":"Ada\u2028"}`), []byte("{\"event\":1}\n{\"result\":null}\n"))
+	f.Add("fail", []byte(`{}`), []byte(`{"result":1}`))
+	f.Add("no such", []byte("\x1b"), []byte("{\"error\":{\"kind\":\"query\",\"message\":\"a\"},\"result\":2}\n"))
+	f.Add("greet", []byte(`{"Name":7}`), []byte("{}\n"))
+	r := operations(nil)
+	f.Fuzz(func(t *testing.T, name string, request, frames []byte) {
+		if name == "wait" || strings.ContainsFunc(name, unicode.IsControl) {
+			return // one waits until the caller has gone, others are no command's
+		}
+		w := httptest.NewRecorder()
+		writeAnswer(t.Context(), w, r, name, request)
+		got, gotErr := readFrames(name, w.Body, nil)
+		want, wantErr := r.Call(t.Context(), name, request, nil)
+		if string(got) != string(want) || (gotErr == nil) != (wantErr == nil) {
+			t.Errorf("%q %q: %s, %v from the daemon; %s, %v here", name, request, got, gotErr, want, wantErr)
+		}
+		if wantErr != nil && strings.ContainsFunc(wantErr.Error(), unicode.IsControl) {
+			t.Errorf("%q %q: %q", name, request, wantErr)
+		}
+		if result, err := readFrames("greet", bytes.NewReader(frames), nil); err == nil && !bytes.Contains(frames, []byte("\n")) {
+			t.Errorf("%q has the result %s", frames, result)
+		}
+	})
 }

@@ -26,7 +26,7 @@ import (
 )
 
 // newServer is a server over the sample's meetings.
-func newServer(t *testing.T, viewer archive.Viewer) *Server {
+func newServer(t testing.TB, viewer archive.Viewer) *Server {
 	t.Helper()
 	sampleOnce.Do(func() {
 		a := archivetest.Sample(t)
@@ -61,7 +61,7 @@ var (
 )
 
 // openIndex opens the index of an archive; the test closes it.
-func openIndex(t *testing.T, a *archive.Archive) *search.Index {
+func openIndex(t testing.TB, a *archive.Archive) *search.Index {
 	t.Helper()
 	x, err := search.Open(t.Context(), search.Options{Archive: a, Logger: zerolog.Nop(), Now: time.Now})
 	if err != nil {

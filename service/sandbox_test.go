@@ -47,7 +47,7 @@ func (c *clock) add(d time.Duration) {
 
 var testStart = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
-func openTestArchive(t *testing.T, dir string) *archive.Archive {
+func openTestArchive(t testing.TB, dir string) *archive.Archive {
 	t.Helper()
 	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 	if err != nil {

@@ -49,7 +49,7 @@ var emptyArchive = sync.OnceValues(func() (files map[string][]byte, err error) {
 })
 
 // ArchiveDir returns a new folder with an empty archive.
-func ArchiveDir(t *testing.T) string {
+func ArchiveDir(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	files, err := emptyArchive()

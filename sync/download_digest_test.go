@@ -82,6 +82,7 @@ func FuzzValidator(f *testing.F) {
 	f.Add(`"abc"`, "Wed, 15 Oct 2025 17:32:26 GMT", "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:", "")
 	f.Add(`W/"abc"`, "", "", "md5=x, SHA-256=47DEQpj8HBSa")
 	f.Add(`"a sha-256=b"`, "soon sha-256=", ",=,sha-256", "sha-256=:a:")
+	f.Add("a", `"b"`, "", "")
 	f.Fuzz(func(t *testing.T, tag, date, digest, older string) {
 		h := http.Header{"Etag": {tag}, "Last-Modified": {date}, "Repr-Digest": {digest}, "Digest": {older}}
 		version, announced := readVersion(h, "download"), readDigest(h)

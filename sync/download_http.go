@@ -104,16 +104,21 @@ func isOtherVersion(h http.Header, version string) bool {
 }
 
 // readVersion returns the value that later tells whether the host still has
-// the same bytes: a strong ETag, a date, or else the download's id. One with the mark of a
-// digest would be read back as another.
+// the same bytes: a strong ETag, a date, or else the download's id. Other texts could be
+// read back as something else.
 func readVersion(h http.Header, downloadID string) string {
 	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) && !strings.Contains(tag, digestMark) {
 		return tag
 	}
-	if date := h.Get("Last-Modified"); date != "" && !strings.Contains(date, digestMark) {
+	if date := h.Get("Last-Modified"); isDate(date) {
 		return date
 	}
 	return "id:" + downloadID
+}
+
+func isDate(text string) bool {
+	_, err := http.ParseTime(text)
+	return err == nil
 }
 
 // readDigest returns the SHA-256, in base64, that a response announces of the whole file, ""
