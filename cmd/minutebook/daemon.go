@@ -36,8 +36,8 @@ import (
 type daemon struct {
 	*application
 	page       swapHandler
-	monitor    swapHandler      // health and metrics, for a listener of their own
-	operations control.Starting // of the present configuration
+	monitor    swapHandler     // health and metrics, for a listener of their own
+	operations *control.Socket // those of the present configuration
 	roster     *roster.Roster
 	index      *search.Index
 	clips      *clip.Cutter // nil without ffmpeg
@@ -49,7 +49,6 @@ type daemon struct {
 	webListener      net.Listener
 	receiverListener net.Listener // nil without [receiver] listen
 	monitorListener  net.Listener // nil without metrics_listen
-	socket           net.Listener
 
 	loading sync.Mutex    // held while the configuration or the connected accounts change
 	changed chan struct{} // closed and replaced, under mu, when the configuration changes
@@ -62,7 +61,8 @@ type daemon struct {
 }
 
 // startDaemon opens everything that can fail, so that an error at start is an
-// error of the command; nothing is answered before Run.
+// error of the command. Before Run nothing is answered but commands, which are told that it
+// still starts.
 func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts appOptions) (*daemon, error) {
 	opts.Daemon = true
 	app, err := openWhenFree(ctx, cfg, log, opts)
@@ -119,7 +119,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	if err := checkUse(d.config()); err != nil {
 		return &usageError{err}
 	}
-	if err := d.openListeners(); err != nil {
+	if err := d.openListeners(ctx); err != nil {
 		return err
 	}
 	if err = d.openAccess(ctx); err != nil {
@@ -142,7 +142,6 @@ func (d *daemon) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	d.operations.Ready(control.Operations(d.deps()))
 	connector, err := d.Connector(ctx)
 	if err != nil {
 		return err
@@ -157,11 +156,13 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 	d.page.set(handlers.page)
 	d.monitor.set(handlers.monitor)
+	d.operations.Ready(control.Operations(d.deps())) // last: reload replaces the page
 	return nil
 }
 
-// openListeners opens those that the configuration names and nobody handed over.
-func (d *daemon) openListeners() (err error) {
+// openListeners opens those that the configuration names and nobody handed over, and the
+// command socket.
+func (d *daemon) openListeners(ctx context.Context) (err error) {
 	cfg := d.config()
 	if d.webListener = d.opts.Page; d.webListener != nil {
 		if err := cfg.Web.CheckListener(d.webListener.Addr().String()); err != nil {
@@ -182,7 +183,7 @@ func (d *daemon) openListeners() (err error) {
 			return err
 		}
 	}
-	d.socket, err = control.Listen(cfg.DataDir)
+	d.operations, err = control.OpenSocket(ctx, cfg.DataDir)
 	return err
 }
 
@@ -264,7 +265,7 @@ func (d *daemon) Run(ctx context.Context) error {
 	if d.monitorListener != nil {
 		g.Go(func() error { return serveHTTP(ctx, d.monitorListener, &d.monitor, d.opts.Times, d.log) })
 	}
-	g.Go(func() error { return control.Serve(ctx, d.socket, &d.operations) })
+	g.Go(func() error { return d.operations.Run(ctx) })
 	if d.receiverListener != nil {
 		g.Go(func() error { return d.receiver.Serve(ctx, d.receiverListener) })
 	}
@@ -344,9 +345,13 @@ func (d *daemon) tellManager(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the listeners, in case Run was never called, then the application.
+// Close closes the command socket and the listeners, in case Run was never called, then the
+// application.
 func (d *daemon) Close() error {
-	for _, l := range []net.Listener{d.webListener, d.receiverListener, d.monitorListener, d.socket} {
+	if d.operations != nil {
+		d.operations.Close()
+	}
+	for _, l := range []net.Listener{d.webListener, d.receiverListener, d.monitorListener} {
 		if l != nil {
 			l.Close()
 		}

@@ -68,7 +68,7 @@ func (d *daemon) pageOptions(ctx context.Context, cfg *config.Config, connector 
 		o.Ready = map[string]func() string{"receiver": d.receiverReady}
 	}
 	o.Status = func(ctx context.Context, shown bool) (any, error) {
-		return control.Call[control.StatusResult](ctx, &d.operations, "status", control.StatusRequest{Shown: shown}, nil)
+		return control.Call[control.StatusResult](ctx, d.operations, "status", control.StatusRequest{Shown: shown}, nil)
 	}
 	if cfg.Media.Download {
 		o.Fetch = d.syncer.FetchRecording

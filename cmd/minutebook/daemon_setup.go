@@ -88,10 +88,10 @@ func (d *daemon) tryWebhook(ctx context.Context, account string) (milliseconds i
 		return 0, err
 	}
 	if len(registered) == 0 && len(configured.WebhookSecrets) == 0 {
-		if _, err := control.Call[control.WebhookInfo](ctx, &d.operations, "webhook.create", request, nil); err != nil {
+		if _, err := control.Call[control.WebhookInfo](ctx, d.operations, "webhook.create", request, nil); err != nil {
 			return 0, err
 		}
 	}
-	tested, err := control.Call[control.WebhookTested](ctx, &d.operations, "webhook.test", request, nil)
+	tested, err := control.Call[control.WebhookTested](ctx, d.operations, "webhook.test", request, nil)
 	return tested.Indexed, err
 }

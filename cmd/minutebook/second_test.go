@@ -2,17 +2,23 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
 	"minutebook/config"
+	"minutebook/control"
+	"minutebook/internal/sqlite"
 	"minutebook/internal/testrun"
 )
 
@@ -50,6 +56,41 @@ func TestServeWaitsForACommand(t *testing.T) {
 	if err := app.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestADaemonThatStartsAnswersCommands has another program lock a database for which a starting
+// daemon waits: the command is told so, and Ctrl-C ends the daemon.
+func TestADaemonThatStartsAnswersCommands(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	start(t, "serve", "--create", "--data", dir).stop()
+	other := sqlite.Connect(filepath.Join(dir, "access.db"), "?_txlock=immediate", nil)
+	tx, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	daemon := exec.Command("minutebook", "serve", "--data", dir)
+	daemon.Env, daemon.Stderr = append(os.Environ(), "MINUTEBOOK_WEB_LISTEN=127.0.0.1:0"), &log
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var client *control.Client
+	eventually(t, time.Minute, "the command socket is open", func() (bool, any) {
+		client, err = control.Dial(t.Context(), dir)
+		return err == nil, err
+	})
+	defer client.Close()
+	if _, err := control.Call[control.StatusResult](t.Context(), client, "status", control.StatusRequest{}, nil); err == nil || !strings.Contains(err.Error(), "still starting") {
+		t.Errorf("the command is told %v", err)
+	}
+	if err := errors.Join(daemon.Process.Signal(syscall.SIGINT), tx.Rollback(), other.Close(), daemon.Wait()); err != nil {
+		t.Errorf("on Ctrl-C: %v, %s", err, &log)
+	}
+	again := start(t, "serve", "--data", dir)
+	run(t, "status", "--data", dir)
+	again.stop()
 }
 
 // endsCommand is a log that ends a command at the line that says that a daemon waits.

@@ -95,28 +95,12 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 	if err := refuseServiceMark(ctx, a, cfg.DataDir); err != nil {
 		return err
 	}
-	socket, err := control.Listen(cfg.DataDir)
+	commands, err := control.OpenSocket(ctx, cfg.DataDir)
 	if err != nil {
 		return err
 	}
-	var operations control.Starting
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return control.Serve(ctx, socket, &operations) })
-	g.Go(func() error {
-		url := urlFor(l.Addr())
-		s, err := m.newSandbox(ctx, a, o, url, log)
-		if err != nil {
-			return err
-		}
-		operations.Ready(control.ServiceOperations(s))
-		if err := m.announce(ctx, s, url); err != nil {
-			return err
-		}
-		log.Info().Str("base_url", url+service.BasePath).Msg("serving")
-		g.Go(func() error { return serveHTTP(ctx, l, s.Handler(), o.times, log) })
-		return s.Run(ctx)
-	})
-	if err := g.Wait(); !errors.Is(err, context.Canceled) {
+	defer commands.Close()
+	if err := m.serveSandbox(ctx, a, commands, l, o, log); !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
@@ -130,6 +114,25 @@ func refuseServiceMark(ctx context.Context, a *archive.Archive, dir string) erro
 		err = &usageError{fmt.Errorf("run the service: %s is an archive of %s and no sandbox; name another directory with --data", dir, url)}
 	}
 	return err
+}
+
+// serveSandbox loads the sandbox of an archive and answers on l and for commands until ctx ends.
+func (m *Main) serveSandbox(ctx context.Context, a *archive.Archive, commands *control.Socket, l net.Listener, o sandboxOptions, log zerolog.Logger) error {
+	url := urlFor(l.Addr())
+	s, err := m.newSandbox(ctx, a, o, url, log)
+	if err != nil {
+		return err
+	}
+	commands.Ready(control.ServiceOperations(s))
+	if err := m.announce(ctx, s, url); err != nil {
+		return err
+	}
+	log.Info().Str("base_url", url+service.BasePath).Msg("serving")
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return commands.Run(ctx) })
+	g.Go(func() error { return serveHTTP(ctx, l, s.Handler(), o.times, log) })
+	g.Go(func() error { return s.Run(ctx) })
+	return g.Wait()
 }
 
 func (m *Main) newSandbox(ctx context.Context, a *archive.Archive, o sandboxOptions, url string, log zerolog.Logger) (*service.Service, error) {
