@@ -20,7 +20,6 @@ import (
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/bucket"
-	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
 )
 
@@ -248,7 +247,7 @@ func (a *Archive) Close() error {
 	if a.db != nil {
 		errs = append(errs, a.db.Close())
 	}
-	errs = append(errs, durable.GiveToOwner(a.dir), a.lock.Release())
+	errs = append(errs, giveToOwner(a.dir, a.media), a.lock.Release())
 	return errors.Join(errs...)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"minutebook/archive/media"
 	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
 )
@@ -173,7 +174,7 @@ func mayBeBeside(dir string, e fs.DirEntry) bool {
 	case name == "media": // a disk of its own
 		return holdsOnly(filepath.Join(dir, name), "lost+found")
 	case name == "index": // which is nothing: it can be made again
-		return holdsOnly(filepath.Join(dir, name), "lost+found", "v[0-9]*-[0-9]*")
+		return holdsOnly(filepath.Join(dir, name), "lost+found", indexGenerations)
 	}
 	_, err = os.Lstat(filepath.Join(dir, name, "lock"))
 	return err == nil || holdsOnly(filepath.Join(dir, name)) // another archive, such as the demo's, or nothing
@@ -211,6 +212,16 @@ func (a *Archive) DatabaseFiles(ctx context.Context) ([]string, error) {
 		}
 	}
 	return append(paths, a.db.Path), nil
+}
+
+// indexGenerations matches the folders of the search index.
+const indexGenerations = "v[0-9]*-[0-9]*"
+
+// giveToOwner gives all files of an archive that root has created to the owner of the data
+// directory.
+func giveToOwner(dir string, recordings media.Store) error {
+	return errors.Join(durable.GiveToOwner(dir), media.GiveToOwner(recordings, dir),
+		durable.GiveOutside(dir, filepath.Join(dir, "index"), nil, indexGenerations))
 }
 
 // DirLock is the ownership of a data directory: an flock on DIR/lock, which

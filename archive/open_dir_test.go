@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -257,20 +258,55 @@ func TestRootLeavesFilesToTheOwner(t *testing.T) {
 	must(t, os.Symlink(filepath.Join(elsewhere, "shadow"), filepath.Join(dir, "soft")))
 	must(t, os.Symlink(elsewhere, filepath.Join(dir, "folder")))
 	must(t, a.Close())
-	uid := func(path string) uint32 {
-		info, err := os.Lstat(path)
-		must(t, err)
-		return info.Sys().(*syscall.Stat_t).Uid
-	}
+	checkOwner(t, 65534, dir, "hard")
+	checkOwner(t, 0, elsewhere)
+}
+
+// checkOwner fails for files and folders of a directory that are not a user's, but for those of
+// some names.
+func checkOwner(t *testing.T, user uint32, dir string, but ...string) {
+	t.Helper()
 	must(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err == nil && (e.IsDir() || e.Type().IsRegular()) && e.Name() != "hard" && uid(path) != 65534 {
-			t.Errorf("%s is root's", path)
+		if err != nil || !e.IsDir() && !e.Type().IsRegular() || slices.Contains(but, e.Name()) {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil && info.Sys().(*syscall.Stat_t).Uid != user {
+			t.Errorf("%s is of user %d", path, info.Sys().(*syscall.Stat_t).Uid)
 		}
 		return err
 	}))
-	for _, path := range []string{elsewhere, filepath.Join(elsewhere, "shadow")} {
-		if uid(path) != 0 {
-			t.Errorf("%s is given away", path)
-		}
+}
+
+// TestRootLeavesFilesElsewhereToTheOwner has the index and the recordings on another disk, by a
+// link and by media.url: what root creates there belongs to the owner of the data directory, and
+// nothing else is given away there, or in a folder that is not that owner's.
+func TestRootLeavesFilesElsewhereToTheOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
 	}
+	dir, disk := t.TempDir(), t.TempDir()
+	linked, index, stored, roots := filepath.Join(disk, "media"), filepath.Join(disk, "index"), filepath.Join(disk, "new"), filepath.Join(disk, "roots")
+	must(t, os.Chown(dir, 65534, 65534))
+	for _, folder := range []string{linked, index} {
+		must(t, errors.Join(os.Mkdir(folder, 0o700), os.Chown(folder, 65534, 65534), os.Symlink(folder, filepath.Join(dir, filepath.Base(folder)))))
+	}
+	for range 2 { // the second time the folder is there
+		a, err := Open(t.Context(), Options{Dir: dir, Create: true, MediaURL: "file://" + stored, Logger: zerolog.Nop()})
+		must(t, err)
+		_, err = a.Media().Put(t.Context(), strings.NewReader("pictures"))
+		must(t, err)
+		must(t, errors.Join(os.MkdirAll(filepath.Join(index, "v1-000001", "store"), 0o700),
+			os.MkdirAll(filepath.Join(linked, "mine"), 0o700), os.WriteFile(filepath.Join(linked, "mine", "secret"), nil, 0o600)))
+		must(t, a.Close())
+		checkOwner(t, 65534, linked, "mine", "secret")
+		checkOwner(t, 65534, index)
+		checkOwner(t, 65534, stored)
+		checkOwner(t, 0, filepath.Join(linked, "mine"))
+	}
+	must(t, errors.Join(os.MkdirAll(filepath.Join(roots, "v1-000001"), 0o700), os.Remove(filepath.Join(dir, "index")), os.Symlink(roots, filepath.Join(dir, "index"))))
+	a, err := Open(t.Context(), Options{Dir: dir, Logger: zerolog.Nop()})
+	must(t, err)
+	must(t, a.Close())
+	checkOwner(t, 0, roots)
 }

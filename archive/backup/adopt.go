@@ -18,6 +18,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/generation"
 	"minutebook/archive/inbox"
+	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
 )
 
@@ -74,7 +75,7 @@ func (r *restore) adopt(ctx context.Context, acceptMissing bool) (result Adopted
 	if err != nil {
 		return result, err
 	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
+	defer func() { err = errors.Join(err, durable.GiveToOwner(r.Dir), lock.Release()) }()
 	paths, err := filepath.Glob(filepath.Join(r.Dir, "*.db"))
 	if err != nil {
 		return result, err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -123,6 +124,43 @@ func TestAdoptTakesReplicasOfDifferentMoments(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRootLeavesWhatItBringsBackToTheOwner adopts and restores as root in directories of another
+// user.
+func TestRootLeavesWhatItBringsBackToTheOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	a, dir := archivetest.New(t), t.TempDir()
+	replicate(t, a, dir, "archive.db", "inbox.db")
+	must(t, os.Chown(dir, 65534, 65534))
+	_, err := Adopt(t.Context(), AdoptOptions{Dir: dir, Logger: zerolog.Nop()})
+	must(t, err)
+	checkGiven(t, dir)
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "T", "said"))
+	archivetest.Attach(t, a, 1, "moving pictures")
+	from, back := filepath.Join(t.TempDir(), "usb"), t.TempDir()
+	backUp(t, a, from, Options{})
+	must(t, os.Chown(back, 65534, 65534))
+	_, err = Restore(t.Context(), RestoreOptions{From: from, Dir: back, Logger: zerolog.Nop()})
+	must(t, err)
+	checkGiven(t, back)
+}
+
+// checkGiven fails for files of a directory that are root's.
+func checkGiven(t *testing.T, dir string) {
+	t.Helper()
+	must(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil && info.Sys().(*syscall.Stat_t).Uid == 0 {
+			t.Errorf("%s is root's", path)
+		}
+		return err
+	}))
 }
 
 // TestAdoptRefuses tries directories that are no restored replica.

@@ -108,7 +108,9 @@ func (r *restore) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
+	defer func() {
+		err = errors.Join(err, durable.GiveToOwner(r.Dir), media.GiveToOwner(r.store, r.Dir), lock.Release())
+	}()
 	if r.store, err = media.Open(r.Dir, r.MediaURL, r.MediaLine); err != nil {
 		return err
 	}

@@ -21,14 +21,19 @@ import (
 // DIR/partial.
 type fileStore struct {
 	dir   string
+	made  fs.FileInfo // of dir, where this process has made it
 	owner owner
 }
 
 func openFiles(dir string) (*fileStore, error) {
+	_, missing := os.Lstat(dir)
 	if err := durable.MkdirAll(filepath.Join(dir, partialDir)); err != nil {
 		return nil, fmt.Errorf("make media directory: %w", err)
 	}
 	s := &fileStore{dir: dir}
+	if errors.Is(missing, fs.ErrNotExist) {
+		s.made, _ = os.Lstat(dir) // without which nothing more than the folder stays root's
+	}
 	return s, s.sweepPartial()
 }
 

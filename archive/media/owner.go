@@ -44,6 +44,17 @@ func SetOwner(s Store, dataDir, identity string) {
 	}
 }
 
+// GiveToOwner gives the recordings that root has stored outside of the data directory, where a
+// link or media.url leads, to the owner of the data directory.
+func GiveToOwner(s Store, dataDir string) error {
+	names := []string{OwnerName, partialDir, quarantineDir, "[0-9a-f][0-9a-f]"}
+	err := durable.GiveOutside(dataDir, localDir(dataDir), nil, names...)
+	if files, ok := s.(*fileStore); ok && IsOutside(s, dataDir) {
+		err = errors.Join(err, durable.GiveOutside(dataDir, files.dir, files.made, names...))
+	}
+	return err
+}
+
 // claim asks once for the owner. read returns the store's owner, "" where there is
 // none. write stores it unless there is one.
 func (o *owner) claim(ctx context.Context, read func() (string, error), write func(content []byte) error) error {
