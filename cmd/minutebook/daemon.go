@@ -187,23 +187,6 @@ func (d *daemon) openListeners(ctx context.Context) (err error) {
 	return err
 }
 
-// urlOfPage returns the address of the page for people.
-func (d *daemon) urlOfPage(cfg *config.Config) string {
-	if cfg.Web.PublicURL != "" {
-		return cfg.Web.PublicURL
-	}
-	return urlFor(d.webListener.Addr())
-}
-
-// urlFor returns the URL of a listener's address for a browser on this machine.
-func urlFor(a net.Addr) string {
-	at, err := netip.ParseAddrPort(a.String())
-	if err == nil && at.Addr().IsUnspecified() {
-		return fmt.Sprintf("http://localhost:%d", at.Port())
-	}
-	return "http://" + a.String()
-}
-
 // listen opens a listener; the error names the setting to change.
 func listen(setting, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -153,5 +155,28 @@ func (d *daemon) localURL() string {
 	if d.config().Web.Access != config.AccessOwner {
 		return d.config().Web.PublicURL
 	}
-	return "http://" + d.webListener.Addr().String()
+	return d.ownURL(d.config())
+}
+
+// urlOfPage returns the address of the page for people.
+func (d *daemon) urlOfPage(cfg *config.Config) string {
+	return cmp.Or(cfg.Web.PublicURL, d.ownURL(cfg))
+}
+
+// ownURL returns the address of the page's listener.
+func (d *daemon) ownURL(cfg *config.Config) string {
+	scheme := "http"
+	if cfg.Web.TLSCert != "" {
+		scheme = "https"
+	}
+	return urlFor(scheme, d.webListener.Addr())
+}
+
+// urlFor returns the URL of a listener's address for a browser on this machine.
+func urlFor(scheme string, a net.Addr) string {
+	at, err := netip.ParseAddrPort(a.String())
+	if err == nil && at.Addr().IsUnspecified() {
+		return fmt.Sprintf("%s://localhost:%d", scheme, at.Port())
+	}
+	return scheme + "://" + a.String()
 }

@@ -188,10 +188,13 @@ func examinePage(ctx context.Context, cfg *config.Config) []control.Finding {
 	if cfg.Web.PublicURL == "" {
 		return nil
 	}
-	remedy := "check the name, the certificate and the proxy of web.public_url"
+	remedy, path := "check the name, the certificate and the proxy of web.public_url", "/login"
+	if cfg.Web.Access == config.AccessOwner {
+		path = "/" // where nobody signs in
+	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Web.PublicURL+"/login", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Web.PublicURL+path, nil)
 	if err != nil {
 		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: err.Error(), Remedy: remedy}}
 	}

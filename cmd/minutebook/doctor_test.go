@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -19,6 +20,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/config"
 	"minutebook/control"
@@ -151,6 +154,23 @@ func TestDoctorReadsCertificates(t *testing.T) {
 		if len(findings) != 1 || findings[0].Severity != c.severity || !strings.Contains(findings[0].Text, c.text) || findings[0].Remedy == "" && c.severity != control.SeverityOK {
 			t.Errorf("%+v: %+v", c, findings)
 		}
+	}
+}
+
+// TestDoctorAsksForTheOwnersPage has a page that asks nobody who they are, with a public address.
+func TestDoctorAsksForTheOwnersPage(t *testing.T) {
+	cfg := config.Default()
+	cfg.DataDir, cfg.Web.Listen = t.TempDir(), "127.0.0.1:0"
+	ctx, cancel := context.WithCancel(context.Background())
+	d, err := startDaemon(ctx, &cfg, zerolog.Nop(), appOptions{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runDaemon(t, ctx, cancel, d)
+	public := cfg
+	public.Web.PublicURL = "http://" + d.webListener.Addr().String()
+	if findings := examinePage(t.Context(), &public); len(findings) != 1 || findings[0].Severity != control.SeverityOK {
+		t.Errorf("%+v", findings)
 	}
 }
 

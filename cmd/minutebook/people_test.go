@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/testrun"
 )
@@ -94,8 +95,8 @@ func TestPageHasItsOwnCertificate(t *testing.T) {
 	}
 	file := filepath.Join(dir, "config.toml")
 	run(t, "init", "-c", file)
-	daemon := start(t, "serve", "-c", file)
-	listens := daemon.pageAddress()
+	serving := start(t, "serve", "-c", file)
+	listens := serving.pageAddress()
 	roots := x509.NewCertPool()
 	roots.AddCert(own.Certificate())
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots},
@@ -119,5 +120,25 @@ func TestPageHasItsOwnCertificate(t *testing.T) {
 			t.Errorf("%s: %d, want %d", address, resp.StatusCode, want)
 		}
 	}
-	daemon.stop()
+	serving.stop()
+	for _, public := range []string{"", "public_url = \"https://localhost:1\"\n"} {
+		text := fmt.Sprintf("data_dir = \"box\"\n[web]\ntls_cert = %q\ntls_key = %q\n%s", filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem"), public)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		owners := start(t, "serve", "-c", file)
+		if resp, err := client.Get(owners.url); err != nil || resp.Body.Close() != nil || resp.StatusCode != 200 || !strings.HasPrefix(owners.url, "https://127.0.0.1:") {
+			t.Errorf("the owner's page at %s: %+v, %v", owners.url, resp, err)
+		}
+		owners.stop()
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cfg := &config.Config{Web: config.Web{TLSCert: "c.pem"}}
+	if got := (&daemon{webListener: l}).urlOfPage(cfg); got != "https://"+l.Addr().String() {
+		t.Errorf("links lead to %s", got)
+	}
 }

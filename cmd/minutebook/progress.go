@@ -77,14 +77,15 @@ func (p *syncProgress) redraw(e syncer.Event) error {
 		lines = append(lines, "  "+rest)
 	}
 	if e.Trouble != "" && !e.Done {
-		lines = append(lines, "  tried again: "+e.Trouble)
+		lines = append(lines, "  "+formatTrouble(e))
 	}
 	for len(lines) < p.lines { // clear the lines that this event does not have
 		lines = append(lines, "")
 	}
 	for _, line := range lines {
 		// A line that wraps could not be overwritten.
-		fmt.Fprintf(&b, "%s\x1b[K\n", line[:min(len(line), p.columns()-1)])
+		letters := []rune(line)
+		fmt.Fprintf(&b, "%s\x1b[K\n", string(letters[:min(len(letters), p.columns()-1)]))
 	}
 	p.lines = len(lines)
 	_, err := io.WriteString(p.w, b.String())
@@ -98,10 +99,13 @@ func formatProgress(e syncer.Event) string {
 		line += ", " + rest
 	}
 	if e.Trouble != "" && !e.Done {
-		line += ", tried again: " + e.Trouble
+		line += ", " + formatTrouble(e)
 	}
 	return line
 }
+
+// formatTrouble writes why calls are made again. The words may be the service's.
+func formatTrouble(e syncer.Event) string { return "tried again: " + phrase.Tame(e.Trouble) }
 
 // formatMeetings writes the numbers of meetings found, kept and to do, and the
 // time left.

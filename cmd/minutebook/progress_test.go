@@ -26,8 +26,8 @@ func TestProgressIsALineEveryTenSecondsWhereNobodyWatches(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 	}
-	waits := syncer.Event{Doing: "walk", Trouble: "connection refused"}
-	if got := formatProgress(waits); !strings.Contains(got, "tried again: connection refused") {
+	waits := syncer.Event{Doing: "walk", Trouble: "connection\x1b[2J\nrefused"}
+	if got := formatProgress(waits); !strings.HasSuffix(got, "tried again: connection[2J refused") {
 		t.Errorf("a run that waits says %q", got)
 	}
 	want := "backfill: 0 found, 0 kept, 0 to do, calls: heavy 0/30\n" +
@@ -44,7 +44,7 @@ func TestProgressIsWrittenOverOnATerminal(t *testing.T) {
 	p := &syncProgress{w: &out, terminal: true, columns: func() int { return 30 }}
 	for _, e := range []syncer.Event{
 		{Doing: "backfill", Found: 120, Kept: 120, ToDo: 1234, Left: 90},
-		{Doing: "walk", Found: 5},
+		{Doing: "walk", Found: 5, Trouble: "503 \x1b]0;x\a déjà\nvu encore"},
 		{Doing: "walk", Found: 5, Bytes: 1000, Recordings: 1, Calls: map[api.Class]syncer.Calls{api.ClassToken: {Used: 1, Limit: 60}}, Done: true, Error: "no"},
 	} {
 		raw, err := json.Marshal(e)
@@ -56,8 +56,8 @@ func TestProgressIsWrittenOverOnATerminal(t *testing.T) {
 		}
 	}
 	want := "backfill: 120 found, 120 kept\x1b[K\n  calls: \x1b[K\n" +
-		"\x1b[2Awalk: 5 found, 0 kept, 0 to d\x1b[K\n  calls: \x1b[K\n" +
-		"\x1b[2Afailed: 5 found, 0 kept, 0 to\x1b[K\n  calls: token 1/60\x1b[K\n  1 recording (1.0 kB)\x1b[K\n"
+		"\x1b[2Awalk: 5 found, 0 kept, 0 to d\x1b[K\n  calls: \x1b[K\n  tried again: 503 ]0;x déjà \x1b[K\n" +
+		"\x1b[3Afailed: 5 found, 0 kept, 0 to\x1b[K\n  calls: token 1/60\x1b[K\n  1 recording (1.0 kB)\x1b[K\n"
 	if out.String() != want {
 		t.Errorf("got\n%q\nwant\n%q", out.String(), want)
 	}

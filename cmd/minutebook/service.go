@@ -118,7 +118,7 @@ func refuseServiceMark(ctx context.Context, a *archive.Archive, dir string) erro
 
 // serveSandbox loads the sandbox of an archive and answers on l and for commands until ctx ends.
 func (m *Main) serveSandbox(ctx context.Context, a *archive.Archive, commands *control.Socket, l net.Listener, o sandboxOptions, log zerolog.Logger) error {
-	url := urlFor(l.Addr())
+	url := urlFor("http", l.Addr())
 	s, err := m.newSandbox(ctx, a, o, url, log)
 	if err != nil {
 		return err
