@@ -1,11 +1,17 @@
 package web
 
 import (
+	"bytes"
+	"encoding/json"
 	"encoding/xml"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/archive/notes"
 	"minutebook/internal/testrun"
@@ -74,4 +80,41 @@ func TestFeedsOfHostileNamesAreXML(t *testing.T) {
 		t.Errorf("%s, %v, %+v in %s", resp.Status, err, f, body)
 	}
 	s.shows(200, "/saved", "&lt;script&gt;")
+}
+
+// FuzzRequests: no query and no body makes a page, or an answer of /api/v1, a fault.
+func FuzzRequests(f *testing.F) {
+	s := newSite(f, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"The walrus sings.","timestamp":"00:02:05"}],"action_items":[{"description":"Count them","recording_timestamp":"00:01:05"}]`))
+	s.server.Logger = zerolog.Nop()
+	reads := strings.Fields("/ /refine /facet /trends /saved /meetings/1 /meetings/1/clip.vtt /actions /people /calendar /api/v1/search /api/v1/suggest /api/v1/facet /api/v1/trends /api/v1/meetings /api/v1/meetings/1/moments /api/v1/people /api/v1/action-items /api/v1/calendar")
+	writes := strings.Fields("/api/v1/action-items/tick /api/v1/people/merge /api/v1/saved-searches /api/v1/meetings/1/notes /saved /meetings/1/notes /actions/tick /people/merge")
+	for i := range reads {
+		f.Add(byte(i), byte(i), "q=walrus&limit=1&field=person&t=125&by=team&cursor=1-2", []byte(`{"recording_id":1,"offset_seconds":65,"description":"Count them","done":true}`))
+	}
+	f.Add(byte(13), byte(1), "q=\x00&q=%zz", []byte(`{"names":["a","b"],"same":true}`))
+	f.Add(byte(1), byte(3), "q=walrus&sort=date&add=person:bo&where=x", []byte("text=a%00b&at=1e300"))
+	handler := s.server.handler()
+	f.Fuzz(func(t *testing.T, read, write byte, query string, body []byte) {
+		ask := func(method, path, kind string) {
+			r := httptest.NewRequestWithContext(t.Context(), method, "http://notes.example"+path, bytes.NewReader(body))
+			r.URL.RawQuery = query
+			r.Header.Set("Content-Type", kind)
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code >= 500 && w.Code != http.StatusNotImplemented {
+				t.Errorf("%s %s %q %q: %d %.300s", method, path, query, body, w.Code, w.Body)
+			}
+			if strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") && w.Body.Len() > 0 && !json.Valid(w.Body.Bytes()) {
+				t.Errorf("%s %s %q %q: %d %.300s is no JSON", method, path, query, body, w.Code, w.Body)
+			}
+		}
+		ask("GET", reads[int(read)%len(reads)], "")
+		at := writes[int(write)%len(writes)]
+		if strings.HasPrefix(at, "/api/") {
+			ask("POST", at, "application/json")
+		} else {
+			ask("POST", at, "application/x-www-form-urlencoded")
+		}
+	})
 }

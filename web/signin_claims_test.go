@@ -18,9 +18,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+
+	"github.com/coreos/go-oidc/v3/oidc"
 
 	"minutebook/web/access"
 )
@@ -205,4 +209,39 @@ func TestProvidersAreAskedByHTTPSAlone(t *testing.T) {
 	if _, err := party.find(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+// FuzzClaims: whatever claims a provider sends, a person has the address and the group that
+// the claims name in so many letters, once, and is verified only by the provider's word.
+func FuzzClaims(f *testing.F) {
+	f.Add([]byte(`{"sub":"1","email":"ann@acme.example","name":"Ann","email_verified":"true","groups":["admins"]}`), false)
+	f.Add([]byte(`{"email":"ann@acme.example","Email":"eve@evil.example","email_verified":1,"groups":"staff admins"}`), true)
+	f.Add([]byte(`{"email":"a","email":"b","groups":{}}`), true)
+	f.Add([]byte(`{"email":"a@b.example","\u0065mail_verified":true,"groups":["Admins",7]}`), true)
+	f.Add([]byte(`{"sub":"1","\u017fub":"2","email":["a"],"groups":null}`), true)
+	provider := (&oidc.ProviderConfig{IssuerURL: "https://id.example"}).NewProvider(f.Context())
+	f.Fuzz(func(t *testing.T, raw []byte, trust bool) {
+		set, err := readClaimSet(raw, "iss", "sub", "aud", "azp", "exp", "iat", "nbf", "nonce")
+		var claims access.Claims
+		if err == nil {
+			p := relyingParty{OIDC: OIDC{AdminGroup: "admins", TrustEmail: trust}}
+			claims, err = p.readClaims(t.Context(), provider, &oidc.IDToken{Issuer: "https://id.example", Subject: "1"}, set, nil)
+		}
+		if err != nil {
+			if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+				t.Errorf("%q: %q", raw, err)
+			}
+			return
+		}
+		var members map[string]any
+		if err := json.Unmarshal(raw, &members); err != nil {
+			t.Fatalf("%q was read: %v", raw, err)
+		}
+		verified, given := members["email_verified"]
+		groups := fmt.Sprint(members["groups"]) // also of a list
+		if claims.Address == "" || members["email"] != claims.Address || claims.Subject != "1" ||
+			claims.Verified != (verified == true || verified == "true" || !given && trust) || claims.Admin && !slices.Contains(strings.Fields(strings.Trim(groups, "[]")), "admins") {
+			t.Errorf("%q is read as %+v", raw, claims)
+		}
+	})
 }
