@@ -31,12 +31,13 @@ type meeting struct {
 type details struct{ recorder, team, shared string }
 
 // pass is a list query of an account; showing says to which holder it showed a
-// meeting, and whether a later complete walk lacked it.
+// meeting and when, and when a later complete walk lacked it by the archive's clock.
 type (
 	pass    struct{ account, query string }
 	showing struct {
 		holder int
-		lacked bool
+		at     time.Time
+		lacked time.Time // zero: none did
 	}
 	owned struct {
 		account string
@@ -164,7 +165,7 @@ func (w *world) walk(t *rapid.T, name string) {
 				m.crm[o] = true
 			}
 			batch = append(batch, w.observe(m, p, archive.SourceList, walk.Number, len(m.seen) > 0 && rapid.Bool().Draw(t, "light")))
-			m.seen[p] = showing{holder: w.holders[name]}
+			m.seen[p] = showing{holder: w.holders[name], at: w.lastRead()}
 			w.hasPlainList = w.hasPlainList || query == ""
 		}
 		_, err = w.house.archive.Apply(w.ctx, batch)
@@ -173,16 +174,51 @@ func (w *world) walk(t *rapid.T, name string) {
 		_, err = w.house.archive.CompleteWalk(w.ctx, walk)
 		w.must(err)
 		for _, m := range w.meetings {
-			if seen, ok := m.seen[p]; ok && !m.passes[p] && seen.holder == w.holders[name] {
-				m.seen[p] = showing{seen.holder, true}
+			if !m.passes[p] {
+				w.endPasses(m, p)
 			}
 		}
 	}
 }
 
+// endPasses notes that a whole walk lacked a meeting. With the walk's own list those end that
+// are not read any more, since none of their walks would ever lack the meeting. Where the walk
+// before lacked it too, they end if no other list is left and they showed it earlier.
+func (w *world) endPasses(m *meeting, p pass) {
+	own, ok := m.seen[p]
+	if !ok || !w.isRead(p, own) {
+		return
+	}
+	now, again := time.Now(), !own.lacked.IsZero()
+	if !again {
+		own.lacked = now
+		m.seen[p] = own
+	}
+	for q, s := range m.seen {
+		if again && s.lacked.IsZero() && (w.isRead(q, s) || s.at.After(own.lacked)) {
+			return
+		}
+	}
+	for q, s := range m.seen {
+		if s.lacked.IsZero() && !w.isRead(q, s) {
+			s.lacked = now
+			m.seen[q] = s
+		}
+	}
+}
+
+// isRead reports whether a list is still read for the holder to whom it showed a meeting.
+func (w *world) isRead(p pass, s showing) bool {
+	a, configured := w.accounts[p.account]
+	return configured && slices.Contains(a.queries, p.query) && s.holder == w.holders[p.account]
+}
+
+// lastRead is when the last observation was made.
+func (w *world) lastRead() time.Time { return start.Add(time.Duration(w.clock) * time.Hour * 24) }
+
 func (w *world) observe(m *meeting, p pass, source archive.Source, walk int64, light bool) archive.Observation {
 	w.clock++
-	o, err := archive.FromMeeting(p.account, source, start.Add(time.Duration(w.clock)*time.Hour*24), m.raw(owned{p.account, w.holders[p.account]}, light))
+	o, err := archive.FromMeeting(p.account, source, w.lastRead(), m.raw(owned{p.account, w.holders[p.account]}, light))
 	w.must(err)
 	o.Query, o.Walk = p.query, walk
 	m.noteRead()

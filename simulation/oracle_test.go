@@ -14,10 +14,11 @@ import (
 // isKnown reports whether the archive holds a meeting.
 func (m *meeting) isKnown() bool { return !m.forgotten && (len(m.seen) > 0 || m.delivered) }
 
-// isGone reports whether every list that ever showed the meeting has been walked without it.
+// isGone reports whether every list that ever showed the meeting has been walked without it, or
+// is not read any more and ended with one that was.
 func (m *meeting) isGone() bool {
 	for _, s := range m.seen {
-		if !s.lacked {
+		if s.lacked.IsZero() {
 			return false
 		}
 	}
@@ -104,7 +105,7 @@ func (w *world) isShown(email string, m *meeting, name string) bool {
 		return false
 	}
 	for p, s := range m.seen {
-		if p.account == name && slices.Contains(a.queries, p.query) && s.holder == w.holders[name] && !s.lacked {
+		if p.account == name && w.isRead(p, s) && s.lacked.IsZero() {
 			return true
 		}
 	}

@@ -40,13 +40,14 @@ func (d *dice) roll(name string) *rand.Rand {
 
 // journal records the decisions and acts of a run.
 type journal struct {
+	dir   string     // of the run, which no line names
 	mu    sync.Mutex // guards lines
 	lines []string
 }
 
 // note adds a line at the present virtual time.
 func (j *journal) note(format string, args ...any) {
-	line := time.Now().UTC().Format("2006-01-02 15:04:05.000 ") + fmt.Sprintf(format, args...)
+	line := time.Now().UTC().Format("2006-01-02 15:04:05.000 ") + strings.ReplaceAll(fmt.Sprintf(format, args...), j.dir, "")
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = append(j.lines, line)

@@ -193,7 +193,7 @@ func watchTime(t *testing.T, seed uint64) (stop func()) {
 
 func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	time.Sleep(time.Until(firstDay))
-	w := &world{t: t, seed: seed, disabled: o.disabled, after: o.after, began: processorTime(t), dir: dir, dice: newDice(seed), journal: &journal{}, forgotAt: map[int64]time.Time{}, forgetting: map[int64]time.Time{},
+	w := &world{t: t, seed: seed, disabled: o.disabled, after: o.after, began: processorTime(t), dir: dir, dice: newDice(seed), journal: &journal{dir: dir}, forgotAt: map[int64]time.Time{}, forgetting: map[int64]time.Time{},
 		owners: map[string]string{}, keyIDs: map[string]string{}, nextID: 100}
 	w.oracle = newOracle(w)
 	w.logger, w.logs = newLogger(w)
