@@ -68,15 +68,12 @@ func (r *Roster) Count(ctx context.Context, q View) (c Counts, err error) {
 	return c, err
 }
 
-// digestSeed makes the digests of this process.
-var digestSeed = maphash.MakeSeed()
-
 // Digest returns a digest of the meetings that a viewer sees, gone ones included. It differs
-// as soon as they are others; those of another process say nothing.
+// as soon as they are others; those of another Roster say nothing.
 func (r *Roster) Digest(ctx context.Context, q View) (sum uint64, err error) {
 	err = r.open(ctx, q, func(v *view) error {
 		for m := range v.visible() {
-			sum += maphash.Comparable(digestSeed, m.id)
+			sum += maphash.Comparable(r.seed, m.id)
 		}
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"sync"
@@ -17,6 +18,7 @@ import (
 // Roster keeps the meetings of an archive in memory. It is safe for concurrent use.
 type Roster struct {
 	archive *archive.Archive
+	seed    maphash.Seed // of digests
 
 	mu     sync.RWMutex // guards all below
 	at     archive.Position
@@ -41,7 +43,7 @@ type alias struct {
 
 // New returns the roster of an archive. It reads the archive at the first question, or
 // when it follows.
-func New(a *archive.Archive) *Roster { return &Roster{archive: a} }
+func New(a *archive.Archive) *Roster { return &Roster{archive: a, seed: maphash.MakeSeed()} }
 
 // followEvery is how often at most the roster follows by itself: a question follows in
 // any case, and many changes at once cost less than one by one.
