@@ -84,7 +84,7 @@ func expect(t *testing.T, name string, got, want any) {
 
 func TestPrivateNotesAreTheirAuthors(t *testing.T) {
 	ctx, d := t.Context(), openNotes(t, archivetest.WithMeetings(t, 2))
-	d.add(t, ann, 1, "Árvíztűrő shared", false)
+	shared := d.add(t, ann, 1, "Árvíztűrő shared", false)
 	private := d.add(t, ann, 1, "Árvíztűrő secret", true)
 	d.add(t, bob, 2, "other words", true)
 	for _, tt := range []struct {
@@ -115,9 +115,11 @@ func TestPrivateNotesAreTheirAuthors(t *testing.T) {
 	if _, err := d.Note(ctx, bob, private.ID); !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("another's private note: %v", err)
 	}
-	for name, err := range map[string]error{"change": d.Change(ctx, bob, private.ID, "x", false, time.Time{}), "delete": d.Delete(ctx, bob, private.ID, time.Time{})} {
-		if !errors.Is(err, archive.ErrNotFound) {
-			t.Errorf("%s another's note: %v", name, err)
+	for _, id := range []int64{shared.ID, private.ID} {
+		for name, err := range map[string]error{"change": d.Change(ctx, bob, id, "x", false, time.Time{}), "delete": d.Delete(ctx, bob, id, time.Time{})} {
+			if !errors.Is(err, archive.ErrNotFound) {
+				t.Errorf("%s another's note: %v", name, err)
+			}
 		}
 	}
 	check(t, d.Change(ctx, ann, private.ID, " told at last\r\n", false, time.Time{}))
