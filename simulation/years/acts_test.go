@@ -46,10 +46,11 @@ func (w *world) recordOne(g *rand.Rand, created time.Time) {
 	m := drawMeeting(g, w.org, w.nextID, created)
 	delay := []time.Duration{0, time.Minute, 10 * time.Minute, 2 * time.Hour, 30 * time.Hour}[g.IntN(5)]
 	m.ready = time.Now().Add(delay)
+	w.vary(m)
 	w.org.meetings = append(w.org.meetings, m)
 	w.journal.note("%s records %d, %s, ready after %s", m.recorder.name, m.id, m.sharing, delay)
 	w.change(m)
-	w.later(delay+time.Second, fmt.Sprintf("webhooks of %d", m.id), func() { w.announce(m) })
+	w.later(delay+m.wholeAfter()+time.Second, fmt.Sprintf("webhooks of %d", m.id), func() { w.announce(m) })
 }
 
 // burst records many meetings at once.
@@ -98,6 +99,7 @@ func (w *world) share(g *rand.Rand) {
 		m.users = append(m.users, w.org.people[g.IntN(len(w.org.people))].email)
 	}
 	w.journal.note("%d is shared: %s, %v", m.id, m.sharing, m.users)
+	m.sharedAt = time.Now()
 	w.oracle.dropped(m.id)
 	w.change(m)
 }
@@ -105,8 +107,9 @@ func (w *world) share(g *rand.Rand) {
 // hide makes a meeting private.
 func (w *world) hide(g *rand.Rand) {
 	if m := w.anyMeeting(g, false); m != nil {
-		m.sharing, m.users = "no_teams", nil
+		m.sharing, m.users, m.levels = "no_teams", nil, nil
 		w.journal.note("%d is made private", m.id)
+		m.sharedAt = time.Now()
 		w.oracle.dropped(m.id)
 		w.change(m)
 	}
@@ -116,6 +119,7 @@ func (w *world) remove(g *rand.Rand) {
 	if m := w.anyMeeting(g, false); m != nil {
 		m.deleted, m.wasDeleted = true, true
 		w.journal.note("%d is deleted at the service", m.id)
+		m.sharedAt = time.Now()
 		w.oracle.dropped(m.id)
 		w.change(m)
 	}
@@ -160,7 +164,7 @@ func (w *world) renameUser(g *rand.Rand) {
 	p := w.org.people[i]
 	former := p.name
 	w.keys++
-	p.name = fmt.Sprintf("%s%d", []string{"mia", "noa", "oli", "pia", "rob"}[i], w.keys)
+	p.name = fmt.Sprintf("%s%d", []string{"mia", "noa", "oli", "pia", "rob"}[i%5], w.keys)
 	w.journal.note("%s is called %s now", former, p.name)
 	w.oracle.hideAll()
 	w.userChanged = time.Now()
@@ -188,6 +192,13 @@ func (w *world) renameTeam(g *rand.Rand, i int, name string, dissolved bool) {
 			p.team = ""
 		case p.team == former:
 			p.team = name
+		}
+	}
+	for _, m := range w.org.meetings {
+		if at := slices.Index(m.teams, former); at >= 0 && dissolved {
+			m.teams = slices.Delete(slices.Clone(m.teams), at, at+1)
+		} else if at >= 0 {
+			m.teams[at] = name
 		}
 	}
 	w.journal.note("the team %s is now %s; dissolved %v", former, name, dissolved)
@@ -258,9 +269,9 @@ func (w *world) lowerLimits(g *rand.Rand) {
 	w.mu.Lock()
 	w.lowered = true
 	w.mu.Unlock()
-	w.must(w.upstream.service.SetLimits(context.Background(), l), "lower the limits")
+	w.setLimits(l)
 	w.later(time.Duration(1+g.IntN(30))*time.Hour, "raise limits", func() {
-		w.must(w.upstream.service.SetLimits(context.Background(), w.usualLimits()), "raise the limits")
+		w.setLimits(w.usualLimits())
 		w.later(2*time.Hour, "limits are usual", w.limitsAreUsual)
 	})
 }

@@ -73,7 +73,9 @@ func (w *world) checkVersions(id int64, keys []string) {
 		have[key] = true
 		current[part] = current[part] || r.Current && hasContent(raw)
 	}
-	for _, key := range keys {
+	isOfRow := func(key string) bool { return !slices.Contains(contentKeys, strings.Split(key, "/")[1]) }
+	w.checkRow(id, list, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !isOfRow(key) }))
+	for _, key := range slices.DeleteFunc(keys, isOfRow) {
 		if !have[key] {
 			w.fail("meeting %d: the version %s was shown and is not in the history", id, key)
 		}
@@ -115,28 +117,7 @@ func (o *oracle) isHidden(id int64) bool {
 
 // isWatched reports whether a list of an account that works shows a meeting.
 func (w *world) isWatched(m *meeting) bool {
-	return m != nil && slices.ContainsFunc(w.config.accounts, func(a account) bool {
-		return w.works(a) && w.org.sees(w.org.person(a.email), m)
-	})
-}
-
-func (w *world) checkDeliveries() {
-	ctx := context.Background()
-	for _, name := range slices.Sorted(maps.Keys(w.oracle.acked)) {
-		acc, id, _ := strings.Cut(name, " ")
-		d, err := w.house.archive.Inbox().DeliveryOf(ctx, acc, id)
-		if err != nil {
-			w.fail("delivery %s was acknowledged: %v", name, err)
-		}
-		if d.State == "quarantined" {
-			w.fail("delivery %s is in quarantine: %s", name, d.Reason)
-		}
-		if d.State == "applied" && !w.oracle.forgot[w.oracle.acked[name]] { // it can come later than the forgetting
-			if _, err := w.house.archive.Row(ctx, w.oracle.acked[name]); err != nil {
-				w.fail("delivery %s was applied, and meeting %d is not here: %v", name, w.oracle.acked[name], err)
-			}
-		}
-	}
+	return m != nil && slices.ContainsFunc(w.config.accounts, func(a account) bool { return w.isListed(a, m) })
 }
 
 // checkMarks compares recordings: one that was here stays unless a rule deletes it.
@@ -215,6 +196,7 @@ func (w *world) checkWhole(s stage) {
 	if len(damages) > 0 {
 		w.fail("verify finds %s", strings.Join(damages, "; "))
 	}
+	w.checkApplied()
 	w.checkAllForgotten()
 	w.checkFiles()
 	w.checkFollower()
@@ -254,11 +236,18 @@ func (w *world) checkViewers() {
 			if i%5 == int(w.seed%5) {
 				visible, plays, err := w.house.archive.MayPlay(context.Background(), archive.ViewerWith(p.email), m.id)
 				w.must(err, "read who may play a recording")
-				if row := seen[m.id]; visible != plays || row && !plays {
+				if row := seen[m.id]; visible != plays && !w.org.isLimited(p, m) || row && !visible {
 					w.fail("%s is listed meeting %d: %v, sees it: %v, and may play its recording: %v", p.name, m.id, row, visible, plays)
 				}
 			}
-			if w.isRead(p) && w.org.sees(p, m) && !seen[m.id] && !w.oracle.forgot[m.id] {
+			if w.isForbidden(p, m) {
+				_, plays, err := w.house.archive.MayPlay(context.Background(), archive.ViewerWith(p.email), m.id)
+				w.must(err, "read who may play a recording")
+				if plays {
+					w.fail("%s may play the recording of %d, which the service forbids", p.name, m.id)
+				}
+			}
+			if w.isShown(p, m) && !seen[m.id] && !w.oracle.forgot[m.id] {
 				w.fail("%s does not see meeting %d, but at the service", p.name, m.id)
 			}
 		}
@@ -316,6 +305,7 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 	}
 	parts, err := ar.PartsOf(ctx, m.id)
 	w.must(err, "read the parts")
+	w.checkDetails(m, row, parts)
 	for member, want := range m.content() {
 		got := parts[api.Part(partOf(member))]
 		switch {
@@ -330,9 +320,15 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 		list, err := ar.MediaOf(ctx, m.id)
 		w.must(err, "read the recordings")
 		w.checkRecording(m, list)
+		if w.seed >= firstVaried {
+			w.checkMatches(m)
+		}
 	}
-	if s >= settled && w.config.downloads && m.media != "none" && w.config.keeps.media == 0 && !w.oracle.lapsed[m.id] && !w.oracle.attached[m.id] {
+	if s >= settled && w.mayBeFetched(m) && w.config.downloads && m.media != "none" && w.config.keeps.media == 0 && !w.oracle.lapsed[m.id] && !w.oracle.attached[m.id] {
 		d, err := ar.DownloadOf(ctx, m.id)
 		w.fail("meeting %d: its recording is not here: %+v, %v", m.id, d, err)
+	}
+	if s >= settled {
+		w.oracle.judged(m.id)
 	}
 }

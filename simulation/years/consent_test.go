@@ -244,7 +244,7 @@ func (w *world) isBehind(ctx context.Context, ar *archive.Archive, m *meeting) b
 	w.must(err, "read a meeting")
 	parts, err := ar.PartsOf(ctx, m.id)
 	w.must(err, "read the parts")
-	isBehind := w.isNarrowed(m, row.SharedWith)
+	isBehind := w.isNarrowed(m, row.SharedWith) || row.MeetingType != m.kind && w.isRefusedAnywhere(m)
 	for member, want := range m.content() {
 		got := parts[api.Part(partOf(member))]
 		isBehind = isBehind || hasContent(got) && canonical(got) != canonical([]byte(want)) && w.isReturned(m, member, got, []byte(want))

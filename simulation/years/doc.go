@@ -23,6 +23,10 @@
 //	plan_test.go      the history of a seed as a list of events
 //	acts_test.go      events: the acts of people and of the person at the keyboard
 //	oracle_test.go    the versions shown, to whom, and the acknowledged deliveries
+//	members_test.go   titles, sharing, recorders and invitees that were shown
+//	limits_test.go    lowered limits that the program was told
+//	variety_test.go   seeds from 30000 on: parts of their own time, more edits and shares, people who join
+//	crm_test.go       likewise, CRM matches by team
 //	checks_test.go    the properties that must hold, and when
 //	residue_test.go   that nothing is left of forgotten meetings and of secrets
 //	answers_test.go   after a year: searches and counts, for each person

@@ -1,14 +1,12 @@
 package years
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,7 +15,6 @@ import (
 	"time"
 
 	"github.com/mattn/go-sqlite3"
-	"github.com/rs/zerolog"
 
 	"minutebook/api"
 	"minutebook/archive"
@@ -36,6 +33,7 @@ type account struct {
 	key         string
 	oauth       bool // connects through the app, without a key
 	teams       []string
+	recordedBy  []string // addresses
 }
 
 // settings are the configuration of the program.
@@ -227,14 +225,14 @@ func (h *house) accounts() (list []syncer.Account) {
 		}
 		if h.clients[name] == nil {
 			if h.budgets[a.key] == nil {
-				h.budgets[a.key] = api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.archive, Now: h.steady, Uptime: uptime, Rand: half, Logger: h.w.logger})
+				h.budgets[a.key] = api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.budgetsOf(a.key), Now: h.steady, Uptime: uptime, Rand: half, Logger: h.w.logger})
 			}
 			c, err := api.NewClient(api.ClientOptions{BaseURL: baseURL, Credential: api.APIKey(a.key), HTTP: &http.Client{Transport: wire{h.w, h}},
 				Budget: h.budgets[a.key], Now: h.steady, Rand: half, Logger: h.w.logger})
 			h.w.must(err, "make a client")
 			h.clients[name] = c
 		}
-		list = append(list, syncer.Account{Name: a.name, Client: h.clients[name], Teams: a.teams, OAuth: a.oauth, AllowPrivate: true})
+		list = append(list, syncer.Account{Name: a.name, Client: h.clients[name], RecordedBy: a.recordedBy, Teams: a.teams, OAuth: a.oauth, AllowPrivate: true})
 	}
 	return list
 }
@@ -260,10 +258,14 @@ func (h *house) setAccounts(ctx context.Context) error {
 			}
 			secret = pair.Connection
 		}
-		sum := sha256.Sum256([]byte(secret))
-		list = append(list, archive.AccountSetting{Name: a.name, Email: a.email, Credential: hex.EncodeToString(sum[:8]), Queries: syncer.Queries(nil, a.teams)})
+		list = append(list, archive.AccountSetting{Name: a.name, Email: a.email, Credential: digestOf(secret), Queries: syncer.Queries(a.recordedBy, a.teams)})
 	}
 	return h.archive.SetAccounts(ctx, list)
+}
+
+func digestOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:8])
 }
 
 func (s *settings) secretLists() map[string][]string {
@@ -310,37 +312,6 @@ func (h *house) close() {
 		h.w.report("the sync ended: %v", h.err)
 	}
 	h.w.house = nil
-}
-
-// logWriter looks for secrets in the log.
-type logWriter struct {
-	w    *world
-	mu   sync.Mutex // guards last
-	last [][]byte
-}
-
-// Write takes a line of the log.
-func (l *logWriter) Write(p []byte) (int, error) {
-	for _, s := range l.w.unloggable() {
-		if bytes.Contains(p, []byte(s)) {
-			l.w.report("a secret is in the log: %s", p)
-		}
-	}
-	if bytes.Contains(p, []byte(host)) && bytes.Contains(p, []byte("/media/")) {
-		l.w.report("a signed link is in the log: %s", p)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last = append(l.last, fmt.Appendf(nil, "%s %s", time.Now().UTC().Format(time.DateTime), p))
-	if len(l.last) > 2000 {
-		l.last = l.last[1000:]
-	}
-	return len(p), nil
-}
-
-func newLogger(w *world) (zerolog.Logger, *logWriter) {
-	l := &logWriter{w: w}
-	return zerolog.New(l).Level(zerolog.InfoLevel), l
 }
 
 // copyDir copies a data directory as a kill would leave it. No goroutine of the program

@@ -28,13 +28,15 @@ type oracle struct {
 	listed   map[int64]map[string]string // which key's lists have shown a meeting, by address
 	hidden   map[int64]bool              // meetings that some walk may have missed for a reason
 	empties  map[string][]time.Time      // empty lists, by address
+	forbade  map[string]time.Time        // when an account was last refused a recording with 403: "ADDRESS 17"
 	forgot   map[int64]bool
 	imported map[int]bool   // numbers of the meetings that were imported
 	heard    map[int]bool   // numbers of those that were imported with a recording
 	attached map[int64]bool // meetings whose recording was here
 	lapsed   map[int64]bool // meetings whose recording a retention rule deleted
 	raw      map[string]string
-	moved    map[string]bool // addresses whose account was configured otherwise
+	rows     map[string][]string // the versions in a row of a list, by the row or its hash
+	moved    map[string]bool     // addresses whose account was configured otherwise
 	teams    map[int64]teamsShown
 	before   keeping              // the rules that were in force before the configured ones
 	known    keeping              // the rules that the archive was last given
@@ -55,7 +57,7 @@ const grace = 20 * time.Minute
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, last: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]string{}, hidden: map[int64]bool{},
-		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, heard: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
+		empties: map[string][]time.Time{}, forbade: map[string]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, heard: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, rows: map[string][]string{}, moved: map[string]bool{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
 }
 
 // canonical returns a digest of a JSON value that spelling does not change.
@@ -96,6 +98,7 @@ func (o *oracle) show(who, credential string, instance int, sent time.Time, m ob
 	if o.forgot[id] {
 		return
 	}
+	o.showRow(id, instance, m)
 	for _, part := range contentKeys {
 		if !hasContent(m[part]) {
 			continue
@@ -110,9 +113,14 @@ func (o *oracle) show(who, credential string, instance int, sent time.Time, m ob
 			o.first[name+hash] = time.Now()
 		}
 		o.last[name+hash] = time.Now()
-		if key := name + hash; !o.must[key] {
-			o.pending = append(o.pending, showing{key, instance, time.Now()})
-		}
+		o.expect(name+hash, instance)
+	}
+}
+
+// expect notes a version that was shown and has to be in the archive soon.
+func (o *oracle) expect(key string, instance int) {
+	if !o.must[key] {
+		o.pending = append(o.pending, showing{key, instance, time.Now()})
 	}
 }
 
@@ -160,6 +168,14 @@ func (o *oracle) emptied(who string) {
 			o.hidden[id] = true
 		}
 	}
+}
+
+// judged notes that a meeting was found to be whole at a quiet time. From now on it may be missed
+// for new reasons alone.
+func (o *oracle) judged(id int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.hidden, id)
 }
 
 // hideAll notes that something happened after which any meeting may be missed.

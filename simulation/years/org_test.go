@@ -2,8 +2,10 @@ package years
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,9 +19,11 @@ type person struct {
 	status      string // active, deactivated, invited
 	admin       bool   // account admin, and views all teams
 	key         string // the API key in use
+	isOutside   bool   // of another organisation, and no user here
 
 	wasDeactivated bool
 	wasAdmin       bool
+	crms           map[string]bool // that ever were the person's
 }
 
 func (p *person) isActive() bool { return p.status == "active" }
@@ -47,7 +51,14 @@ type meeting struct {
 	items    int      // of the action items
 	media    string   // video, audio, none
 	ready    time.Time
-	isMute   bool // it never has a summary
+	late     map[string]time.Duration // how long after ready its parts are, by their names
+	isMute   bool                     // it never has a summary
+	points   int                      // version of the highlights
+	language string                   // "": en
+	guests   []string                 // names of those who were invited from outside
+	teams    []string                 // with which it is shared, where sharing is multiple_teams
+	levels   map[string]string        // of individual shares, by address; "": standard
+	sharedAt time.Time                // when its sharing last changed
 	deleted  bool
 
 	wasDeleted bool
@@ -57,9 +68,13 @@ type meeting struct {
 // token is in every text of a meeting, and nowhere else.
 func token(id int64) string { return fmt.Sprintf("zq%06d", id) }
 
+// tokens finds those of all meetings.
+var tokens = regexp.MustCompile(`zq[0-9]{6}`)
+
 // org is everything at the service.
 type org struct {
 	people   []*person
+	founders int // so many people are there from the beginning
 	teams    []string
 	meetings []*meeting
 }
@@ -90,11 +105,16 @@ func (o *org) sees(p *person, m *meeting) bool {
 	if m.recorder == p || slices.Contains(m.users, p.email) {
 		return true
 	}
+	if m.recorder.isOutside {
+		return false // shared_with names teams of the other organisation
+	}
 	switch m.sharing {
 	case "all_teams":
 		return true
 	case "single_team":
 		return p.admin || p.team == m.recorder.team && p.team != ""
+	case "multiple_teams":
+		return p.admin || slices.Contains(m.teams, p.team)
 	}
 	return false
 }
@@ -131,7 +151,30 @@ func (m *meeting) content() map[string]string {
 }
 
 func (m *meeting) highlights() string {
-	return fmt.Sprintf(`[{"type":"Objection","summary":"%s point","start_time":12.5,"end_time":20}]`, token(m.id))
+	number := ""
+	if m.points > 0 {
+		number = fmt.Sprintf(" %d", m.points)
+	}
+	return fmt.Sprintf(`[{"type":"Objection","summary":"%s point%s","start_time":12.5,"end_time":20}]`, token(m.id), number)
+}
+
+func domainOf(email string) string {
+	_, domain, _ := strings.Cut(email, "@")
+	return domain
+}
+
+// spoken is the language of the transcript.
+func (m *meeting) spoken() string { return cmp.Or(m.language, "en") }
+
+// invitees are the members of calendar_invitees.
+func (m *meeting) invitees() string {
+	list := []string{fmt.Sprintf(`{"name":%s,"email":%s,"email_domain":%q,"is_external":%v,"matched_speaker_display_name":%s}`,
+		quote(m.speaker), quote(m.recorder.email), domainOf(m.recorder.email), m.recorder.isOutside, quote(m.speaker))}
+	for _, g := range m.guests {
+		list = append(list, fmt.Sprintf(`{"name":%s,"email":%s,"email_domain":"outside.example","is_external":true,"matched_speaker_display_name":null}`,
+			quote("Guest "+g), quote(guestAddress(g))))
+	}
+	return "[" + strings.Join(list, ",") + "]"
 }
 
 // object is the Meeting object with all content.
@@ -142,11 +185,14 @@ func (m *meeting) object() []byte {
 		quote(m.title), quote(m.title), quote(m.kind), m.id, m.id, token(m.id))
 	fmt.Fprintf(&b, `"created_at":%q,"scheduled_start_time":%q,"scheduled_end_time":%q,"recording_start_time":%q,"recording_end_time":%q,`,
 		stamp(m.created), stamp(start), stamp(m.created), stamp(start), stamp(m.created))
-	fmt.Fprintf(&b, `"calendar_invitees_domains_type":"only_internal","shared_with":%q,"transcript_language":"en","meeting_url":null,`, m.sharing)
-	fmt.Fprintf(&b, `"calendar_invitees":[{"name":%s,"email":%s,"email_domain":"example.com","is_external":false,"matched_speaker_display_name":%s}],`,
-		quote(m.speaker), quote(m.recorder.email), quote(m.speaker))
-	fmt.Fprintf(&b, `"recorded_by":{"name":%s,"email":%s,"email_domain":"example.com","team":%s},`,
-		quote(m.recorder.name), quote(m.recorder.email), m.recorder.teamJSON())
+	domains := "only_internal"
+	if len(m.guests) > 0 || m.recorder.isOutside {
+		domains = "one_or_more_external"
+	}
+	fmt.Fprintf(&b, `"calendar_invitees_domains_type":%q,"shared_with":%q,"transcript_language":%q,"meeting_url":null,`, domains, m.sharing, m.spoken())
+	fmt.Fprintf(&b, `"calendar_invitees":%s,`, m.invitees())
+	fmt.Fprintf(&b, `"recorded_by":{"name":%s,"email":%s,"email_domain":%q,"team":%s},`,
+		quote(m.recorder.name), quote(m.recorder.email), domainOf(m.recorder.email), m.recorder.teamJSON())
 	fmt.Fprintf(&b, `"transcript":%s,"default_summary":%s,"action_items":%s,"highlights":%s,"crm_matches":null}`,
 		m.transcript(), m.summary(), m.actionItems(), m.highlights())
 	return b.Bytes()
@@ -176,7 +222,12 @@ func (o *org) directory() []byte {
 			continue
 		}
 		for _, email := range m.users {
-			shares = append(shares, object{"recording_id": m.id, "user": email, "level": "standard"})
+			shares = append(shares, object{"recording_id": m.id, "user": email, "level": m.levelOf(email)})
+		}
+		if m.sharing == "multiple_teams" {
+			for _, t := range m.teams {
+				shares = append(shares, object{"recording_id": m.id, "team": t, "level": "standard"})
+			}
 		}
 	}
 	raw, err := json.Marshal(object{"users": users, "teams": teams, "shares": shares, "recordings": recordings,

@@ -2,7 +2,6 @@ package years
 
 import (
 	"container/heap"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -61,6 +60,12 @@ func acts() []act {
 		{"prove", 3, true, (*world).prove},
 		{"upgrade", 3, true, (*world).upgrade},
 		{"lose bucket", 4, true, (*world).loseBucket},
+		{"edit row", 25, true, (*world).editRow},
+		{"share widely", 12, true, (*world).shareWidely},
+		{"join", 3, false, (*world).join},
+		{"change lists", 4, true, (*world).changeLists},
+		{"rename account", 3, true, (*world).renameAccount},
+		{"record outside", 8, false, (*world).recordOutside},
 	}
 }
 
@@ -85,6 +90,8 @@ func countActs(seed uint64) int {
 		return 37
 	case seed < firstBucketed:
 		return 38
+	case seed < firstVaried:
+		return 39
 	}
 	return len(acts())
 }
@@ -195,7 +202,7 @@ func (w *world) calm() {
 	w.mu.Unlock()
 	w.skew.Store(0)
 	w.bucket.calm()
-	w.must(w.upstream.service.SetLimits(context.Background(), w.usualLimits()), "set the limits")
+	w.setLimits(w.usualLimits())
 	w.later(2*time.Hour, "limits are usual", w.limitsAreUsual)
 	if w.house == nil {
 		w.start(w.dataDir)
@@ -219,6 +226,7 @@ func drawOrg(seed uint64) *org {
 		}
 		o.people = append(o.people, p)
 	}
+	o.founders = len(o.people)
 	for i := range 3 + r.IntN(20) {
 		created := firstDay.Add(-time.Duration(r.IntN(400*24)) * time.Hour)
 		m := drawMeeting(r, o, int64(i+1), created)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/internal/loopback"
 	"minutebook/service"
 )
@@ -84,7 +85,7 @@ func (w *world) makeHook(owner string) {
 	w.mu.Lock()
 	w.owners[key] = owner
 	w.mu.Unlock()
-	body := fmt.Sprintf(`{"destination_url": "https://hooks.test/%d", "include_summary": true, "triggered_for": ["my_recordings", "shared_team_recordings"]}`, len(w.hooks))
+	body := fmt.Sprintf(`{"destination_url": "https://hooks.test/%d", "include_summary": true, "include_crm_matches": true, "triggered_for": ["my_recordings", "shared_team_recordings"]}`, len(w.hooks))
 	req, err := http.NewRequest(http.MethodPost, "http://archive.test/external/v1/webhooks", strings.NewReader(body))
 	w.must(err, "make a request")
 	req.Header.Set("X-Api-Key", key)
@@ -143,6 +144,7 @@ func (w *world) agePast() {
 func (w *world) noteViewers() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.org.noteCRMs()
 	for _, m := range w.org.meetings {
 		if m.viewers == nil {
 			m.viewers = map[string]bool{}
@@ -168,7 +170,7 @@ func (e endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	trouble := e.h.w.receiveHook(n, r.Header, body)
+	trouble := e.h.w.receiveHook(e.h, n, r.Header, body)
 	switch trouble {
 	case 1:
 		<-r.Context().Done()
@@ -180,21 +182,40 @@ func (e endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody, Request: r, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
 
+// rightsOf reports whether a person sees a meeting here now, and is active. Whether a webhook fires
+// is decided once, by the visibility of that moment (specification 6.1), and its first attempt
+// follows at once.
+func (h *house) rightsOf(email string, id int64) (sees, isActive bool) {
+	ctx := context.Background()
+	visible, _, err := h.archive.MayPlay(ctx, archive.ViewerWith(email), id)
+	user, err2 := h.archive.User(ctx, email)
+	isUnknown := errors.Is(err2, archive.ErrNotFound)
+	if err != nil || err2 != nil && !isUnknown { // it is being closed
+		return true, true
+	}
+	return visible, isUnknown || user.Status == "active"
+}
+
 // receiveHook checks a delivery of a webhook, and returns the trouble that its endpoint has:
 // 0 for none.
-func (w *world) receiveHook(n int, header http.Header, body []byte) (trouble int) {
+func (w *world) receiveHook(sender *house, n int, header http.Header, body []byte) (trouble int) {
 	var about struct {
 		ID      int64 `json:"recording_id"`
 		Summary struct {
 			Text string `json:"markdown_formatted"`
 		} `json:"default_summary"`
+		Matches json.RawMessage `json:"crm_matches"`
 	}
+	unreadable := json.Unmarshal(body, &about)
 	w.mu.Lock()
 	h := w.hooks[n]
+	w.mu.Unlock()
+	sees, isActive := sender.rightsOf(h.owner, about.ID) // the archive may log, and the log is read with the lock
+	w.mu.Lock()
 	now, forgot := w.now(), false
 	problem := func() string {
-		if err := json.Unmarshal(body, &about); err != nil {
-			return fmt.Sprintf("is not a meeting: %v", err)
+		if unreadable != nil {
+			return fmt.Sprintf("is not a meeting: %v", unreadable)
 		}
 		m := w.org.meeting(about.ID)
 		if m == nil {
@@ -224,8 +245,14 @@ func (w *world) receiveHook(n int, header http.Header, body []byte) (trouble int
 			return "is history"
 		case w.org.person(h.owner).isActive() && !m.viewers[h.owner] && m.created.Sub(w.userChanged) > 5*24*time.Hour:
 			return "is about a meeting that its owner never could see"
+		case !isActive:
+			return "goes to somebody whom the archive does not call active"
+		case h.attempts[m.id] == 0 && !sees:
+			return "is about a meeting that the archive does not show to its owner"
 		case !strings.Contains(about.Summary.Text, token(m.id)+" summary version"):
 			return "has no summary"
+		case crmIn(about.Matches) != "" && !w.org.person(h.owner).crms[crmIn(about.Matches)] && time.Since(w.userChanged) > 5*24*time.Hour:
+			return "has the matches in the CRM of " + crmIn(about.Matches)
 		}
 		h.ids[m.id] = message
 		h.attempts[m.id]++

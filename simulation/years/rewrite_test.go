@@ -105,7 +105,7 @@ func (c wire) rewriteList(k call, o object) []object {
 			continue
 		case k.hit("wrong type"):
 			w.oracle.dropped(id)
-			shown := object{"recording_id": m["recording_id"], "title": m["title"]}
+			shown := object{"recording_id": m["recording_id"], "title": nil}
 			k.mistype(m)
 			shown["recorded_by"] = m["recorded_by"]
 			readable = append(readable, shown)
@@ -156,11 +156,14 @@ func (c wire) dress(k call, m object) {
 	w, t := c.w, &c.w.traits
 	q := k.r.URL.Query()
 	asked := map[string]bool{"transcript": q.Get("include_transcript") == "true", "default_summary": q.Get("include_summary") == "true",
-		"action_items": q.Get("include_action_items") == "true", "highlights": q.Get("include_highlights") == "true"}
+		"action_items": q.Get("include_action_items") == "true", "highlights": q.Get("include_highlights") == "true",
+		"crm_matches": q.Get("include_crm_matches") == "true" && w.seed >= firstVaried}
 	id, _ := strconv.ParseInt(string(m["recording_id"]), 10, 64)
 	for _, key := range contentKeys {
 		if !asked[key] || !w.isReady(id, key) || k.hit("blank content") {
 			t.absent(k.who, m, key)
+		} else if key == "crm_matches" {
+			m[key] = w.matches(w.org.person(k.who).crm(), w.org.meeting(id))
 		}
 	}
 	if t.lacksShare {

@@ -2,12 +2,15 @@ package years
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,7 +97,7 @@ func (w *world) post(d *delivery) (status int, alive bool) {
 
 // announce sends the webhooks of a meeting whose content is ready.
 func (w *world) announce(m *meeting) {
-	if m.isMute || m.deleted {
+	if m.isMute || m.deleted || m.recorder.isOutside {
 		return
 	}
 	for _, a := range w.config.accounts {
@@ -105,5 +108,37 @@ func (w *world) announce(m *meeting) {
 		g := w.dice.roll(fmt.Sprintf("webhook %d %s", m.id, a.name))
 		d := &delivery{account: a.name, id: fmt.Sprintf("msg_%d_%s", m.id, a.name), about: m.id, body: m.object(), again: g.IntN(5) == 0}
 		w.later(time.Duration(g.IntN(90))*time.Second, "announce", func() { w.send(d) })
+	}
+}
+
+// checkDeliveries compares the acknowledged deliveries.
+func (w *world) checkDeliveries() {
+	ctx := context.Background()
+	for _, name := range slices.Sorted(maps.Keys(w.oracle.acked)) {
+		acc, id, _ := strings.Cut(name, " ")
+		d, err := w.house.archive.Inbox().DeliveryOf(ctx, acc, id)
+		if err != nil {
+			w.fail("delivery %s was acknowledged: %v", name, err)
+		}
+		if d.State == "quarantined" {
+			w.fail("delivery %s is in quarantine: %s", name, d.Reason)
+		}
+		if d.State == "applied" && !w.oracle.forgot[w.oracle.acked[name]] { // it can come later than the forgetting
+			if _, err := w.house.archive.Row(ctx, w.oracle.acked[name]); err != nil {
+				w.fail("delivery %s was applied, and meeting %d is not here: %v", name, w.oracle.acked[name], err)
+			}
+		}
+	}
+}
+
+// checkApplied looks for acknowledged deliveries that still wait, at a quiet time.
+func (w *world) checkApplied() {
+	for _, name := range slices.Sorted(maps.Keys(w.oracle.acked)) {
+		acc, id, _ := strings.Cut(name, " ")
+		d, err := w.house.archive.Inbox().DeliveryOf(context.Background(), acc, id)
+		w.must(err, "read a delivery")
+		if d.State != "applied" {
+			w.fail("delivery %s was acknowledged, and at a quiet time it is %s", name, d.State)
+		}
 	}
 }

@@ -43,7 +43,7 @@ func (w *world) talk(n int) []byte {
 // whenever it is imported.
 func (w *world) foreignMeeting(n int) *meeting {
 	r := newRand(w.seed, fmt.Sprintf("foreign %d", n))
-	p := w.org.people[r.IntN(len(w.org.people))]
+	p := w.org.people[r.IntN(w.org.founders)]
 	return &meeting{id: int64(firstForeign + n), title: token(int64(firstForeign+n)) + " elsewhere", recorder: p, speaker: p.first,
 		created: firstDay.Add(-time.Duration(r.IntN(300*24)) * time.Hour), words: 1}
 }

@@ -77,7 +77,7 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	credential := r.Header.Get("X-Api-Key")
 	who := w.keyOwner(credential)
-	form := w.app.readForm(r)
+	form, began := w.app.readForm(r), time.Now()
 	if owner, connection := w.app.callerOf(r, form); owner != "" {
 		who, credential = owner, connection
 	}
@@ -111,6 +111,7 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	sent := time.Now()
+	w.judgeLimits(c.h, r, began, sent)
 	resp, err := w.upstream.carrier.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -206,6 +207,8 @@ func (c wire) spoil(k call, resp *http.Response) (*http.Response, error) {
 	if k.hit("odd limits") {
 		c.confuseLimits(k, resp)
 	}
+	isWhole := false
+	defer func() { c.w.learnLimits(c.h, k.r, resp, isWhole) }()
 	if isJSON := json.Valid(body); isJSON && len(body) > 0 && k.hit("ends early") { // as a connection without a length does
 		resp.Body = io.NopCloser(bytes.NewReader(body[:k.strange.IntN(len(bytes.TrimSpace(body)))]))
 		resp.ContentLength = -1
@@ -217,6 +220,7 @@ func (c wire) spoil(k call, resp *http.Response) (*http.Response, error) {
 		return resp, nil
 	}
 	shown()
+	isWhole = true
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }

@@ -61,6 +61,7 @@ type world struct {
 	journal  *journal
 	oracle   *oracle
 	upstream *upstream
+	told     *toldLimits
 	app      *app
 	bucket   *objects // of recordings, where there is one
 	logger   zerolog.Logger
@@ -195,7 +196,7 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	time.Sleep(time.Until(firstDay))
 	w := &world{t: t, seed: seed, disabled: o.disabled, after: o.after, began: processorTime(t), dir: dir, dice: newDice(seed), journal: &journal{dir: dir}, forgotAt: map[int64]time.Time{}, forgetting: map[int64]time.Time{},
 		owners: map[string]string{}, keyIDs: map[string]string{}, nextID: 100}
-	w.oracle = newOracle(w)
+	w.oracle, w.told = newOracle(w), newToldLimits()
 	w.logger, w.logs = newLogger(w)
 	w.bucket = newObjects(filepath.Join(dir, "bucket"))
 	w.org = drawOrg(seed)
@@ -230,10 +231,10 @@ func (w *world) present() map[string]float64 {
 // isReady reports whether content of a meeting exists at the service.
 func (w *world) isReady(id int64, member string) bool {
 	m := w.org.meeting(id)
-	if m == nil || member == "crm_matches" || m.isMute && member != "transcript" {
+	if m == nil || member == "crm_matches" && w.seed < firstVaried || m.isMute && member != "transcript" && member != "crm_matches" {
 		return false
 	}
-	return !time.Now().Before(m.ready)
+	return !time.Now().Before(m.ready.Add(m.late[member]))
 }
 
 // answered judges the status of an answer of the service itself: it refuses a call with
@@ -242,6 +243,11 @@ func (w *world) answered(who string, r *http.Request, path string, status int) {
 	w.mu.Lock()
 	lowered := w.lowered || time.Since(w.shared) < 2*time.Minute
 	w.mu.Unlock()
+	if status == http.StatusForbidden && strings.HasSuffix(path, "/download") {
+		w.oracle.mu.Lock()
+		w.oracle.forbade[fmt.Sprint(who, " ", recordingOf(path))] = time.Now()
+		w.oracle.mu.Unlock()
+	}
 	if status == 429 && !lowered {
 		w.report("the service refuses a call of %s to %s with 429, and no limit is lowered", who, callName(path))
 	}
