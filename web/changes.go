@@ -30,9 +30,12 @@ type vantage struct {
 }
 
 // places makes the names of vantages that pages hold. They are encrypted, since a position
-// says how much changes in meetings that its reader does not see. The key lives as long as
-// the process.
-type places struct{ sealer cipher.AEAD }
+// says how much changes in meetings that its reader does not see. Key and seed live as long
+// as the process.
+type places struct {
+	sealer cipher.AEAD
+	seed   maphash.Seed // of digests of rights
+}
 
 func newPlaces() (*places, error) {
 	key := make([]byte, 32)
@@ -42,7 +45,7 @@ func newPlaces() (*places, error) {
 		return nil, err
 	}
 	sealer, err := cipher.NewGCMWithRandomNonce(block)
-	return &places{sealer}, err
+	return &places{sealer, maphash.MakeSeed()}, err
 }
 
 // name returns the name of a vantage.
@@ -84,9 +87,6 @@ func (s *server) logPosition(r *http.Request, only int64) string {
 	return s.places.name(vantage{head, sight})
 }
 
-// sightSeed makes the digests of rights, which are compared within a process.
-var sightSeed = maphash.MakeSeed()
-
 // sight returns a digest of the visitor's rights, and, where all meetings count, of those
 // that the visitor sees. Without it nobody could tell that a meeting which the visitor does
 // not see now is one that the page shows still.
@@ -99,7 +99,7 @@ func (s *server) sight(ctx context.Context, only int64) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the visitor's rights: %w", err)
 	}
-	sum := maphash.String(sightSeed, strings.Join(rights, "\x00"))
+	sum := maphash.String(s.places.seed, strings.Join(rights, "\x00"))
 	if only != 0 {
 		return sum, nil
 	}
