@@ -88,6 +88,24 @@ func TestOutsideSharesAddNobody(t *testing.T) {
 	check("with 7 kim's in truth", map[string][]int64{"bob@acme.example": {4, 5}, "boss@acme.example": {4}})
 }
 
+// A meeting that no list shows any more may have been made private.
+func TestWhatIsGoneIsSharedWithNobody(t *testing.T) {
+	a := newArchive(t)
+	if err := a.PutUsers(t.Context(), "anns", []api.User{userWithView("boss@acme.example", api.StatusActive)}); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, a,
+		listedMeeting(t, "anns", "", 0, 1, "kim@acme.example", "Sales", api.SharedAllTeams),
+		listedMeeting(t, "anns", "", 0, 2, "kim@acme.example", "Sales", api.SharedAllTeams))
+	if got := listedTo(t, a, "boss@acme.example"); !slices.Equal(got, []int64{1, 2}) {
+		t.Errorf("boss sees %v", got)
+	}
+	walkTwice(t, a, "anns", "", 2)
+	if got := listedTo(t, a, "boss@acme.example"); !slices.Equal(got, []int64{2}) {
+		t.Errorf("with 1 gone, boss sees %v", got)
+	}
+}
+
 // TestRightsEndWithWhatGaveThem takes each source of a right away and looks at
 // once; rights from other sources stay.
 func TestRightsEndWithWhatGaveThem(t *testing.T) {

@@ -26,6 +26,7 @@ func TestNothingHiddenShows(t *testing.T) {
 	)
 	h.catchUp()
 	anna := archive.ViewerWith("anna@own.example")
+	secrets := []string{"hilda", "hidden", "hiding", "secretwork", "zyxotron", "fr ", "2026-07"}
 	for _, q := range []string{"", "merger", "zyxotron", "zyxotrom", "zyxo*", "zyxotrn~", `"merger with"`, "speaker:hilda", "person:hilda*", "type:secretwork",
 		"team:hiding", "domain:hidden.example", "language:fr", "id:2", "title:confidential", "merger OR zyxotron", "-rumour", "on:2026-07", "What about the merger with Zyxotron?"} {
 		a, err := h.index.Search(context.Background(), Request{Query: q, Viewer: anna, Facets: true, Histogram: true})
@@ -33,7 +34,7 @@ func TestNothingHiddenShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer := strings.ToLower(fmt.Sprint(a.Facets, a.DidYouMean))
-		for _, secret := range []string{"hilda", "hidden", "hiding", "secretwork", "zyxotron", "fr ", "2026-07"} {
+		for _, secret := range secrets {
 			if strings.Contains(answer, secret) && !strings.Contains(q, secret) {
 				t.Errorf("%q tells of %q: %s", q, secret, answer)
 			}
@@ -47,6 +48,12 @@ func TestNothingHiddenShows(t *testing.T) {
 		}
 		if stranger.Total != 0 || len(stranger.Meetings) != 0 || stranger.Histogram != nil || stranger.DidYouMean != "" {
 			t.Errorf("%q shows a stranger %+v", q, stranger)
+		}
+	}
+	choices, err := h.index.Values(t.Context(), anna, 10, facetFields()...)
+	for _, secret := range secrets {
+		if err != nil || strings.Contains(strings.ToLower(fmt.Sprint(choices)), secret) {
+			t.Errorf("the choices of filters tell of %q: %v, %v", secret, choices, err)
 		}
 	}
 }
