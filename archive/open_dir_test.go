@@ -279,8 +279,8 @@ func checkOwner(t *testing.T, user uint32, dir string, but ...string) {
 }
 
 // TestRootLeavesFilesElsewhereToTheOwner has the index and the recordings on another disk, by a
-// link and by media.url: what root creates there belongs to the owner of the data directory, and
-// nothing else is given away there, or in a folder that is not that owner's.
+// link and by media.url: the files that root creates there belong to the owner of the data
+// directory, and nothing else is given away there, or in a folder that is not that owner's.
 func TestRootLeavesFilesElsewhereToTheOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")

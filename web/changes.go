@@ -23,7 +23,7 @@ import (
 // changeWait is how long a request for changes waits for one.
 const changeWait = 25 * time.Second
 
-// vantage is a position in the change log, and the digest of what its reader sees there.
+// vantage is a position in the change log, and a digest of the meetings that its reader sees there.
 type vantage struct {
 	archive.Position
 	sight uint64
@@ -215,8 +215,8 @@ func (s *server) waitVisible(ctx context.Context, at vantage, only int64) (vanta
 const changesRead = 500
 
 // seesChange looks at the changes after a vantage: whether one of them is of a meeting
-// that the visitor sees, and the only one that counts unless that is 0, or has changed what
-// the visitor sees. It returns the vantage up to which it looked, and fails when the visitor
+// that the visitor sees, and the only one that counts unless that is 0, or has changed the
+// visitor's rights or meetings. It returns the vantage up to which it looked, and fails when the visitor
 // does not see the only one that counts.
 func (s *server) seesChange(ctx context.Context, at vantage, only int64) (vantage, bool, error) {
 	viewer := viewerOf(ctx)

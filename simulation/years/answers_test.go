@@ -175,7 +175,7 @@ func (a *answers) comparePerson(p *person) {
 	w.must(err, "list people")
 	told := map[string]int{}
 	for _, who := range people {
-		if address := addressOf(who); w.org.person(address) != nil { // of guests the archive knows only what it is shown
+		if address := addressOf(who); w.org.person(address) != nil { // guests are known only from meetings
 			told[address] = who.Meetings
 		}
 	}

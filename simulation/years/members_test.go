@@ -14,12 +14,12 @@ import (
 // rowKeys are the members of a listed meeting whose every value has to be in the history.
 var rowKeys = []string{"title", "shared_with"}
 
-// memberPrefix begins, after the number of the meeting, what was shown of its recorder and of
-// who was invited.
+// memberPrefix begins, after the number of the meeting, the shown members of its recorder and of
+// the invitees.
 const memberPrefix = "member "
 
 // readRow returns, without the number of the meeting, the versions that a row of a list shows of
-// its title and its sharing, and the members that it shows of its recorder and of who was invited.
+// its title and its sharing, and the members that it shows of its recorder and of the invitees.
 func readRow(m object) (versions []string) {
 	for _, key := range rowKeys {
 		if value := m[key]; len(value) > 2 && value[0] == '"' {

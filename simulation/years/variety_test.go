@@ -17,7 +17,7 @@ import (
 // at several levels; where people join later, accounts are renamed, and read lists of recorders.
 const firstVaried = 30000
 
-// vary gives a new meeting what only later seeds have.
+// vary gives a new meeting the properties that only later seeds have.
 func (w *world) vary(m *meeting) {
 	if w.seed < firstVaried {
 		return
