@@ -217,8 +217,8 @@ func TestAdoptForgetsWhatBackupsRecord(t *testing.T) {
 	}
 }
 
-// TestAdoptSaysWhatMayBeBack adopts databases where nobody can tell what was forgotten since: no
-// old data directory is there, and the disk of the backups is not mounted.
+// TestAdoptSaysWhatMayBeBack adopts databases where nobody can tell which meetings were forgotten
+// since: no old data directory is there, and the disk of the backups is not mounted.
 func TestAdoptSaysWhatMayBeBack(t *testing.T) {
 	a, dir, backups := archivetest.New(t), filepath.Join(t.TempDir(), "beside", "nothing"), filepath.Join(t.TempDir(), "usb")
 	deliver(t, a, 1, "pelican")
