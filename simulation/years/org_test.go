@@ -224,7 +224,7 @@ func (o *org) directory() []byte {
 		for _, email := range m.users {
 			shares = append(shares, object{"recording_id": m.id, "user": email, "level": m.levelOf(email)})
 		}
-		if m.sharing == "multiple_teams" {
+		if m.sharing == "multiple_teams" && !m.recorder.isOutside { // else they are teams of others with the same names
 			for _, t := range m.teams {
 				shares = append(shares, object{"recording_id": m.id, "team": t, "level": "standard"})
 			}
