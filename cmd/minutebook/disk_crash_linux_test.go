@@ -38,7 +38,7 @@ func TestKilledOnAFailingDisk(t *testing.T) {
 			full++
 		}
 		disk.SetReadOnly(true)
-		if code, said := l.serveBriefly(); code <= 0 || !strings.Contains(said, "read-only") {
+		if code, said := l.serveUntil(time.Minute); code <= 0 || !strings.Contains(said, "read-only") {
 			t.Errorf("on a read-only disk the daemon ended with %d and said %s", code, said)
 		}
 		disk.SetReadOnly(false)
@@ -50,25 +50,25 @@ func TestKilledOnAFailingDisk(t *testing.T) {
 	t.Logf("%d deliveries acknowledged, %d meetings forgotten; on the full disk %d daemons went on until they were killed", len(l.acked), len(l.forgot), full)
 }
 
-// startsOnFullDisk reports whether a daemon goes on for a second. It is killed then.
+// startsOnFullDisk reports whether a daemon goes on until it is killed.
 func (l *load) startsOnFullDisk() bool {
-	code, said := l.serveBriefly()
+	code, said := l.serveUntil(2 * time.Second)
 	if code > 0 && !strings.Contains(said, "full") {
 		l.t.Errorf("on a full disk the daemon ended with %d and said %s", code, said)
 	}
 	return code < 0
 }
 
-// serveBriefly runs a daemon for up to two seconds. It returns its exit code, -1 if it was
-// killed, and the words on standard error.
-func (l *load) serveBriefly() (code int, said string) {
+// serveUntil runs a daemon, and kills it after some time. It returns the exit code, -1 if the
+// daemon was killed, and the words on standard error.
+func (l *load) serveUntil(end time.Duration) (code int, said string) {
 	var stderr bytes.Buffer
 	cmd := exec.Command("minutebook", "serve", "-c", l.config)
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		l.t.Fatal(err)
 	}
-	kill := time.AfterFunc(2*time.Second, func() { cmd.Process.Kill() })
+	kill := time.AfterFunc(end, func() { cmd.Process.Kill() })
 	defer kill.Stop()
 	err := cmd.Wait()
 	var ended *exec.ExitError
