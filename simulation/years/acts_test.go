@@ -149,13 +149,18 @@ func (w *world) changeUser(g *rand.Rand) {
 		p.admin, p.wasAdmin = !p.admin, p.wasAdmin || p.admin
 	}
 	w.journal.note("%s is %s, of %s, admin %v", p.name, p.status, p.team, p.admin)
+	w.putPeople()
+	if p.isActive() {
+		w.newKeyOnce(p)
+	}
+}
+
+// putPeople puts the people at the service as they are now: each may see other meetings.
+func (w *world) putPeople() {
 	w.oracle.hideAll()
 	w.userChanged = time.Now()
 	w.disturbRelay()
 	w.putAll()
-	if p.isActive() {
-		w.newKeyOnce(p)
-	}
 }
 
 // renameUser gives somebody another name. What was said before keeps the former one.
@@ -166,10 +171,7 @@ func (w *world) renameUser(g *rand.Rand) {
 	w.keys++
 	p.name = fmt.Sprintf("%s%d", []string{"mia", "noa", "oli", "pia", "rob"}[i%5], w.keys)
 	w.journal.note("%s is called %s now", former, p.name)
-	w.oracle.hideAll()
-	w.userChanged = time.Now()
-	w.disturbRelay()
-	w.putAll()
+	w.putPeople()
 }
 
 // changeTeam renames a team, or dissolves it: then its members have none, and another team
@@ -202,10 +204,7 @@ func (w *world) renameTeam(g *rand.Rand, i int, name string, dissolved bool) {
 		}
 	}
 	w.journal.note("the team %s is now %s; dissolved %v", former, name, dissolved)
-	w.oracle.hideAll()
-	w.userChanged = time.Now()
-	w.disturbRelay()
-	w.putAll()
+	w.putPeople()
 	for _, a := range w.config.accounts {
 		if slices.Contains(a.teams, former) {
 			w.oracle.move(a.email)

@@ -161,10 +161,7 @@ func (w *world) join(g *rand.Rand) {
 	p := &person{name: name, first: name, email: name + "@example.com", status: []string{"active", "invited"}[g.IntN(2)], team: w.org.teams[g.IntN(len(w.org.teams))]}
 	w.org.people = append(w.org.people, p)
 	w.journal.note("%s joins: %s, of %s", p.name, p.status, p.team)
-	w.oracle.hideAll()
-	w.userChanged = time.Now()
-	w.disturbRelay()
-	w.putAll()
+	w.putPeople()
 	if p.isActive() {
 		w.newKeyOnce(p)
 	}
