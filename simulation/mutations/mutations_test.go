@@ -109,8 +109,7 @@ func TestMutations(t *testing.T) {
 		t.Skip("only by make mutate")
 	}
 	only := regexp.MustCompile(os.Getenv("MUTATIONS"))
-	tried := mutations(t)
-	tried = slices.DeleteFunc(tried, func(m mutation) bool { return !only.MatchString(m.name) })
+	tried := slices.DeleteFunc(mutations(t), func(m mutation) bool { return !only.MatchString(m.name) })
 	for i := range tried {
 		if os.Getenv("BY") == seeds {
 			tried[i].pkg, tried[i].test = years, seeds

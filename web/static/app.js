@@ -325,7 +325,7 @@ function askWhenSeen() {
 // to a host for all its windows.
 async function live(part) {
   let from = part.dataset.from;
-  const of = part.dataset.of ? `&recording_id=${part.dataset.of}` : "";
+  const only = part.dataset.of ? `&recording_id=${part.dataset.of}` : "";
   const wait = patience();
   let away = false, asking;
   document.addEventListener("visibilitychange", () => asking?.abort());
@@ -336,7 +336,7 @@ async function live(part) {
         await new Promise(resolve => document.addEventListener("visibilitychange", resolve, { once: true }));
         continue;
       }
-      const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`, { signal: seen.signal, redirect: "manual" });
+      const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${only}`, { signal: seen.signal, redirect: "manual" });
       if (isOver(answer) && await leaveIfOver()) return; // the page says so
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
