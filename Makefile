@@ -65,8 +65,8 @@ browser: ## what the pages' tests need beside Go: Chromium, and packages of npm 
 	@packaging/install-npm axe-core 4.14.1
 	@packaging/install-npm oidc-provider 8.8.1
 
-programs: browser ## and restic and age, for which docs/backup.md has recipes, ffmpeg, which cuts clips, and systemd's verifier
-	@packaging/install-debian restic age-keygen=age ffmpeg systemd-analyze=systemd
+programs: browser ## and restic and age, for which docs/backup.md has recipes, ffmpeg, which cuts clips, systemd's verifier, and strace
+	@packaging/install-debian restic age-keygen=age ffmpeg strace systemd-analyze=systemd
 
 long: ## the long runs of the crash tests, whole years of the seeds that once failed, packages, DuckDB, and a minute of every fuzz target
 	@packaging/install-npm @duckdb/node-api 1.5.6-r.1

@@ -100,6 +100,7 @@ func (s *served) stop(signal os.Signal) {
 // acknowledged.
 func (s *served) deliver(client *http.Client, id int64) bool {
 	body := fmt.Appendf(nil, `{"recording_id":%d,"title":"Meeting %d","created_at":"2026-02-28T08:00:00Z","recording_start_time":"2026-02-28T07:00:00Z",`+
+		`"recorded_by":{"name":"Anna","email":"anna@example.com","email_domain":"example.com"},`+
 		`"transcript":[{"speaker":{"display_name":"Anna"},"text":"we said zq%dqz","timestamp":"00:00:01"}]}`, id, id, id)
 	req, err := receiver.SignedRequest(context.Background(), s.receiver+"/webhooks/anna", serveSecret, fmt.Sprint("msg_", id), time.Now(), body)
 	if err != nil {
