@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -49,27 +48,21 @@ func (c *Config) ServiceURL() string {
 
 // readAccountKeys reads the keys of web.accounts and the app's secret. credentials is
 // the directory of systemd's credentials, which may be "".
-func (o *OwnAccounts) readAccountKeys(credentials string) error {
+func (o *OwnAccounts) readAccountKeys(credentials string, bad complain) {
 	if o.OAuth.ClientSecret == "" {
-		if err := readSecret(o.OAuth.ClientSecretFile, &o.OAuth.ClientSecret); err != nil {
-			return fmt.Errorf("web.accounts.oauth.client_secret_file: %w", err)
+		readSecret("web.accounts.oauth.client_secret_file", o.OAuth.ClientSecretFile, &o.OAuth.ClientSecret, unread, bad)
+	}
+	switch {
+	case o.Keys != "": // the environment replaces the file
+	case o.KeyFile != "" || credentials == "":
+		readSecret("web.accounts.key_file", o.KeyFile, &o.Keys, unread, bad)
+	default:
+		raw, err := os.ReadFile(filepath.Join(credentials, AccountsCredential))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			bad("web.accounts.key_file", "read the credential %s: %v", AccountsCredential, err)
 		}
+		o.Keys = strings.TrimSpace(string(raw))
 	}
-	if o.Keys != "" {
-		return nil // the environment replaces the file
-	}
-	if o.KeyFile != "" || credentials == "" {
-		if err := readSecret(o.KeyFile, &o.Keys); err != nil {
-			return fmt.Errorf("web.accounts.key_file: %w", err)
-		}
-		return nil
-	}
-	raw, err := os.ReadFile(filepath.Join(credentials, AccountsCredential))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read the credential %s: %w", AccountsCredential, err)
-	}
-	o.Keys = strings.TrimSpace(string(raw))
-	return nil
 }
 
 // validateOwnAccounts checks web.accounts.

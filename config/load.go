@@ -50,10 +50,11 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 		return nil, err
 	}
 	c.applyAccountVariables(vars)
-	if err := c.readSecrets(credentials); err != nil {
-		return nil, fmt.Errorf("read configuration %s: %w", path, err)
-	}
-	if err := c.validate(); err != nil {
+	err = findFaults(func(bad complain) {
+		c.readSecrets(credentials, bad)
+		c.validate(bad)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("check configuration %s: %w", path, err)
 	}
 	return c, nil
@@ -181,46 +182,44 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (c *Config) readSecrets(credentials string) error {
-	if err := c.Web.Accounts.readAccountKeys(credentials); err != nil {
-		return err
-	}
+// readSecrets reads the secrets that are kept in files.
+func (c *Config) readSecrets(credentials string, bad complain) {
+	c.Web.Accounts.readAccountKeys(credentials, bad)
 	if o := &c.Web.OIDC; o.ClientSecret == "" { // the environment replaces the file
-		if err := readSecret(o.ClientSecretFile, &o.ClientSecret); err != nil {
-			return fmt.Errorf("web.oidc.client_secret_file: %w", err)
-		}
+		readSecret("web.oidc.client_secret_file", o.ClientSecretFile, &o.ClientSecret, unread, bad)
 	}
-	if err := c.readNotifySecrets(); err != nil {
-		return err
-	}
+	c.readNotifySecrets(bad)
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
-		if err := readSecret(a.APIKeyFile, &a.APIKey); err != nil {
-			return fmt.Errorf("accounts[%d].api_key_file (%s): %w", i, a.Name, err)
-		}
+		readSecret(fmt.Sprintf("accounts[%d].api_key_file (%s)", i, a.Name), a.APIKeyFile, &a.APIKey, unread, bad)
 		if o := a.OAuth; o != nil {
-			if err := readSecret(o.ClientSecretFile, &o.ClientSecret); err != nil {
-				return fmt.Errorf("accounts[%d].oauth.client_secret_file (%s): %w", i, a.Name, err)
-			}
+			readSecret(fmt.Sprintf("accounts[%d].oauth.client_secret_file (%s)", i, a.Name), o.ClientSecretFile, &o.ClientSecret, unread, bad)
 		}
 	}
-	return nil
 }
 
-func readSecret(path string, target *string) error {
+// unread takes the place of a secret that cannot be read, in a configuration that is refused.
+const unread = "unread"
+
+// readSecret reads the secret of a setting from a file, if it names one. A secret that cannot
+// be read is substitute then, so that it is not missing as well.
+func readSecret(setting, path string, secret *string, substitute string, bad complain) {
 	if path == "" {
-		return nil
+		return
 	}
 	raw, err := os.ReadFile(path)
-	if err != nil {
-		return err
+	text := strings.TrimSpace(string(raw))
+	switch {
+	case err != nil:
+		bad(setting, "%v", err)
+	case *secret != "":
+		bad(setting, "set both the value and its file; keep one")
+		return
+	case text == "":
+		bad(setting, "read %s: the file is empty", path)
+	default:
+		*secret = text
+		return
 	}
-	if *target != "" {
-		return errors.New("set both the value and its file; keep one")
-	}
-	*target = strings.TrimSpace(string(raw))
-	if *target == "" {
-		return fmt.Errorf("read %s: the file is empty", path)
-	}
-	return nil
+	*secret = substitute
 }

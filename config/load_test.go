@@ -265,6 +265,55 @@ password_file = "none"
 	}
 }
 
+// TestUnreadableSecretsHideNothing has each secret in a file that is not there, and another
+// mistake: each is reported once, and nothing else.
+func TestUnreadableSecretsHideNothing(t *testing.T) {
+	text := account + `api_key_file = "none"
+[[accounts]]
+name = "app"
+base_url = "https://api.example/external/v1"
+[accounts.oauth]
+client_id = "c"
+client_secret_file = "none"
+redirect_url = "https://x.example/"
+[web]
+access = "people"
+public_url = "https://m.example"
+[web.oidc]
+issuer = "https://id.example"
+client_id = "c"
+client_secret_file = "none"
+[web.accounts]
+key_file = "none"
+[web.accounts.oauth]
+client_id = "c"
+client_secret_file = "none"
+[notify.mail]
+password_file = "none"
+[[notify.hooks]]
+name = "hook"
+format = "webhook"
+url_file = "none"
+secret_file = "none"
+token_file = "none"
+[sync]
+walk = "every day"
+`
+	_, err := load(t, text)
+	if err == nil {
+		t.Fatal("it is accepted")
+	}
+	for _, setting := range []string{"accounts[0].api_key_file (ada)", "accounts[1].oauth.client_secret_file (app)", "web.oidc.client_secret_file", "web.accounts.key_file",
+		"web.accounts.oauth.client_secret_file", "notify.mail.password_file", "notify.hooks[0].url_file (hook)", "notify.hooks[0].secret_file (hook)", "notify.hooks[0].token_file (hook)"} {
+		if !strings.Contains(err.Error(), setting+": open ") {
+			t.Errorf("%s is not reported", setting)
+		}
+	}
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != 10 || !strings.Contains(err.Error(), "\nsync.walk: ") {
+		t.Errorf("%d lines:\n%v", len(lines), err)
+	}
+}
+
 // TestFindDataDir finds the folder that Load finds, by each way that names it.
 func TestFindDataDir(t *testing.T) {
 	dir := t.TempDir()

@@ -23,7 +23,7 @@ func (c *Config) Reload(next *Config) (merged *Config, changed, restart []string
 		}
 	})
 	if len(restart) > 0 {
-		if err := m.validate(); err != nil {
+		if err := m.Check(); err != nil {
 			return nil, nil, nil, fmt.Errorf("restart to change %s: beside the present values, %w", strings.Join(restart, ", "), err)
 		}
 	}

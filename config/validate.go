@@ -28,15 +28,18 @@ func IsAccountName(name string) bool { return accountName.MatchString(name) }
 
 // Check reports all faults of a configuration that was not loaded from a file. It reads
 // no files.
-func (c *Config) Check() error { return c.validate() }
+func (c *Config) Check() error { return findFaults(c.validate) }
 
-// validate reports all faults at once, so that a person can correct the file in
-// one go.
-func (c *Config) validate() error {
+// findFaults returns all faults at once, so that a person can correct the file in one go.
+func findFaults(find func(bad complain)) error {
 	var errs []error
-	bad := func(setting, format string, args ...any) {
+	find(func(setting, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s: %s", setting, fmt.Sprintf(format, args...)))
-	}
+	})
+	return errors.Join(errs...)
+}
+
+func (c *Config) validate(bad complain) {
 	if c.DataDir == "" {
 		bad("data_dir", "is missing: name the folder that holds the archive")
 	}
@@ -71,7 +74,6 @@ func (c *Config) validate() error {
 	} else if !isMediaDir(at) {
 		bad("media.url", "is none of file:, file:///path and s3://bucket/prefix") // the address may have credentials
 	}
-	return errors.Join(errs...)
 }
 
 // isMediaDir reports whether media.url names a directory.

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -79,6 +80,9 @@ type Deps struct {
 	// Received counts the requests of the receiver that runs here by outcome; nil:
 	// none runs.
 	Received func() receiver.Counts
+	// Forwarders are who sends X-Forwarded-For to the listeners of this process, by the tables
+	// of their settings; nil: none listens.
+	Forwarders func() map[string][]netip.Addr
 	// Running reports whether this process is a daemon, for status.
 	Running  bool
 	Version  string

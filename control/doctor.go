@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +48,9 @@ type DoctorRequest struct {
 type DoctorResult struct {
 	Version  string    `json:"version"` // of the process that owns the archive
 	Findings []Finding `json:"findings"`
+	// Forwarders are the private addresses from which requests with X-Forwarded-For came since
+	// the start, by the table of the listener: web or receiver.
+	Forwarders map[string][]netip.Addr `json:"forwarders,omitempty"`
 }
 
 // The bounds between the severities.
@@ -82,7 +86,11 @@ func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResu
 		e.examineAccounts(ctx)
 		e.examineDeliveries(ctx)
 	}
-	return &DoctorResult{Version: h.Version, Findings: e.findings}, ctx.Err()
+	result := &DoctorResult{Version: h.Version, Findings: e.findings}
+	if h.Forwarders != nil {
+		result.Forwarders = h.Forwarders()
+	}
+	return result, ctx.Err()
 }
 
 // examineState looks at the archive, the index and the sync.

@@ -22,6 +22,7 @@ const lingerTime = 250 * time.Millisecond
 func (r *Receiver) serve(handle func(*http.Request, *http.ResponseController) refusal) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		rc := http.NewResponseController(w)
+		r.o.Forwarders.Note(req)
 		addr := httpserver.ClientAddr(req, r.o.TrustedProxies)
 		f := crowded
 		if r.clients.enter(addr, r.o.MaxPerAddr) {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"minutebook/archive/inbox"
+	"minutebook/internal/httpserver"
 )
 
 // Inbox is where deliveries are kept: an [*inbox.Inbox]. Its Put returns only
@@ -39,8 +40,10 @@ type Options struct {
 	Accounts map[string][]string
 	// TrustedProxies may name the real client in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
-	TLSCert        string // PEM files; both or none. Read again when they change
-	TLSKey         string
+	// Forwarders, if any, notes who else sends that header.
+	Forwarders *httpserver.Forwarders
+	TLSCert    string // PEM files; both or none. Read again when they change
+	TLSKey     string
 
 	MaxBody int64 // bytes of one body, 32 MiB
 	// MaxMemory is the bytes of all bodies not yet verified and committed: 64 MiB,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -67,6 +68,8 @@ type application struct {
 	activities *control.Activities // that run in this process
 	// received counts the requests of the receiver in this process; nil without one.
 	received func() receiver.Counts
+	// forwarders says who sends X-Forwarded-For to the listeners of this process; nil without one.
+	forwarders func() map[string][]netip.Addr
 }
 
 type appOptions struct {
@@ -238,7 +241,7 @@ func (app *application) deps() control.Deps {
 	return control.Deps{ServiceState: serving, Recipients: cfg.Archive.AgeRecipients, Import: cfg.Import, ImportMinFree: minFree, Site: func() (export.Site, error) { return web.NewSite(zone) },
 		Archive: app.archive, Index: app.Index, IndexState: app.lookAtIndex, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
 		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: cfg.Web,
-		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
+		Received: app.received, Forwarders: app.forwarders, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
 		Retention: retentionRules(cfg), Configuration: file, FirstConfiguration: app.opts.FirstConfiguration, Reload: app.reload, NeedsRestart: needsRestart, PageURL: pageURL, Location: zone, Logger: app.log,
 		Proof: control.Proof{From: cfg.Backup.To, Identity: cfg.Backup.IdentityFile}, Upkeep: app.upkeep, Channels: app.channels, Activities: app.activities,
 	}

@@ -50,6 +50,8 @@ type daemon struct {
 	receiverListener net.Listener // nil without [receiver] listen
 	monitorListener  net.Listener // nil without metrics_listen
 
+	pageForwarders, receiverForwarders httpserver.Forwarders
+
 	loading sync.Mutex    // held while the configuration or the connected accounts change
 	changed chan struct{} // closed and replaced, under mu, when the configuration changes
 
@@ -73,6 +75,9 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 	d.notifier = &notify.Notifier{Channels: func() []notify.Channel { return notifyChannels(d.config().Notify) },
 		Store: notifyStore{d.archive}, Now: d.archive.Now, Logger: d.log}
 	app.upkeep, app.channels = d.nextUpkeep, d.notifier.States
+	app.forwarders = func() map[string][]netip.Addr {
+		return map[string][]netip.Addr{"web": d.pageForwarders.All(), "receiver": d.receiverForwarders.All()}
+	}
 	if opts.Load != nil {
 		d.reload = d.loadAgain
 	}
@@ -203,7 +208,7 @@ func (d *daemon) newReceiver() (*receiver.Receiver, error) {
 		return nil, err
 	}
 	return receiver.New(receiver.Options{
-		Inbox: d.archive.Inbox(), Accounts: webhookSecrets(d.config()), MaxBody: r.MaxBody, TrustedProxies: proxies,
+		Inbox: d.archive.Inbox(), Accounts: webhookSecrets(d.config()), MaxBody: r.MaxBody, TrustedProxies: proxies, Forwarders: &d.receiverForwarders,
 		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Handlers: d.configured.redirectHandlers(),
 		HeaderTime: d.opts.Times.Header, BodyTime: d.opts.Times.Body, AnswerTime: d.opts.Times.Answer, IdleTime: d.opts.Times.Idle,
 		Now: time.Now, Logger: d.log,

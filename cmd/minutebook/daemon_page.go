@@ -131,7 +131,11 @@ func parseNetworks(setting string, texts []string) (networks []netip.Prefix, err
 // servePage serves the page until ctx ends: by TLS where there is a certificate.
 func (d *daemon) servePage(ctx context.Context) error {
 	w := d.config().Web
-	srv := newHTTPServer(ctx, &d.page, d.opts.Times, d.log)
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.pageForwarders.Note(r)
+		d.page.ServeHTTP(w, r)
+	})
+	srv := newHTTPServer(ctx, page, d.opts.Times, d.log)
 	if w.TLSCert != "" {
 		var err error
 		if srv.TLSConfig, err = httpserver.TLSConfig(w.TLSCert, w.TLSKey, d.log); err != nil {

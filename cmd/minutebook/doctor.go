@@ -23,6 +23,7 @@ import (
 
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/httpserver"
 	"minutebook/internal/outbound"
 	"minutebook/internal/phrase"
 	"minutebook/web"
@@ -89,7 +90,7 @@ func (m *Main) diagnose(ctx context.Context, cfg *config.Config, q control.Docto
 		findings = append(findings, examineProvider(ctx, cfg)...)
 	}
 	findings = append(findings, examineCertificates(cfg, time.Now())...)
-	return append(findings, examineProxy(cfg)...), nil
+	return append(findings, examineProxy(cfg, result.Forwarders)...), nil
 }
 
 // examineConfiguration compares the file with the environment and the daemon.
@@ -266,26 +267,34 @@ func examineCertificates(cfg *config.Config, now time.Time) (findings []control.
 	return findings
 }
 
-// examineProxy looks for a proxy whose headers are not believed: all its requests would
-// count as those of one address.
-func examineProxy(cfg *config.Config) (findings []control.Finding) {
+// examineProxy looks for proxies whose headers are not believed: all their requests would count
+// as those of one address. Some of them the daemon has seen.
+func examineProxy(cfg *config.Config, forwarders map[string][]netip.Addr) (findings []control.Finding) {
+	web := slices.Concat(cfg.Web.TrustedProxies, cfg.Web.ProxyNetworks)
+	if cfg.Web.Access == config.AccessOwner {
+		forwarders = map[string][]netip.Addr{"receiver": forwarders["receiver"]} // the page refuses proxies
+	}
 	for _, l := range []struct {
 		table, public, listen, cert string
 		trusted                     []string
 	}{
 		{"receiver", cfg.Receiver.PublicURL, cfg.Receiver.Listen, cfg.Receiver.TLSCert, cfg.Receiver.TrustedProxies},
-		{"web", cfg.Web.PublicURL, cfg.Web.Listen, cfg.Web.TLSCert, cfg.Web.TrustedProxies},
+		{"web", cfg.Web.PublicURL, cfg.Web.Listen, cfg.Web.TLSCert, web},
 	} {
-		if !strings.HasPrefix(l.public, "https://") || l.cert != "" || l.listen == "" || len(l.trusted) > 0 {
+		if unknown := unbelieved(forwarders[l.table], l.trusted); len(unknown) > 0 {
+			addresses := strings.Join(unknown, ", ")
+			findings = append(findings, control.Finding{Subject: "proxy", Severity: control.SeverityWarning,
+				Text:   fmt.Sprintf("requests come with X-Forwarded-For from %s, whom %s.trusted_proxies does not name: all their clients count as one", addresses, l.table),
+				Remedy: fmt.Sprintf("if your proxy is there, add %s to %s.trusted_proxies", addresses, l.table)})
 			continue
 		}
 		host, _, err := net.SplitHostPort(l.listen)
-		if err != nil {
-			continue // Load has checked it
+		if !strings.HasPrefix(l.public, "https://") || l.cert != "" || len(l.trusted) > 0 || err != nil {
+			continue
 		}
 		network := "the proxy's network, such as 192.0.2.1/32,"
 		if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
-			network = netip.PrefixFrom(ip, ip.BitLen()).String()
+			network = ownNetwork(ip)
 		}
 		findings = append(findings, control.Finding{Subject: "proxy", Severity: control.SeverityNote,
 			Text:   fmt.Sprintf("%s.public_url is https and there is no certificate here, so a proxy is in front, whose X-Forwarded-For is not believed: its clients count as one", l.table),
@@ -293,6 +302,20 @@ func examineProxy(cfg *config.Config) (findings []control.Finding) {
 	}
 	return findings
 }
+
+// unbelieved returns the networks of the addresses that are in no trusted one.
+func unbelieved(addrs []netip.Addr, trusted []string) (networks []string) {
+	believed, err := parseNetworks("trusted_proxies", trusted)
+	for _, addr := range addrs {
+		if err == nil && !httpserver.Contains(believed, addr) {
+			networks = append(networks, ownNetwork(addr))
+		}
+	}
+	return networks
+}
+
+// ownNetwork is the network of one address, as the configuration takes it.
+func ownNetwork(addr netip.Addr) string { return netip.PrefixFrom(addr, addr.BitLen()).String() }
 
 // doctorResult is the form of `doctor --json`.
 type doctorResult struct {

@@ -22,6 +22,7 @@ var howTos = []struct{ function, words, row string }{
 	{"examineConfiguration", "minutebook reload", "the file has changed, the daemon runs an older one"},
 	{"examineModes", "others can reach", "others can read a file"},
 	{"examinePage", "", "the page does not answer at its public address"},
+	{"examineProxy", "whom %s.trusted_proxies does not name", "proxy headers are not believed"},
 	{"examineProvider", "nobody can sign in", "nobody can sign in at the provider"},
 	{"examineCertificates", "", "a certificate cannot be used, has expired or is for another name"},
 	{"examineState", "it cannot be read", "the archive, or a database of it, cannot be opened"},

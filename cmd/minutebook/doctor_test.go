@@ -13,11 +13,13 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -227,9 +229,70 @@ func TestDoctorAdvisesANetwork(t *testing.T) {
 		"[::1]:8378":     "add ::1/128 to receiver.trusted_proxies",
 		"0.0.0.0:8378":   "add the proxy's network, such as 192.0.2.1/32, to receiver.trusted_proxies",
 	} {
-		found := examineProxy(&config.Config{Receiver: config.Receiver{PublicURL: "https://hooks.example", Listen: listen}})
+		found := examineProxy(&config.Config{Receiver: config.Receiver{PublicURL: "https://hooks.example", Listen: listen}}, nil)
 		if len(found) != 1 || found[0].Remedy != want {
 			t.Errorf("%s: %+v", listen, found)
+		}
+	}
+}
+
+// TestDoctorNamesAProxy has doctor name the proxy that a daemon sees and does not believe,
+// whichever others the configuration names, until it names this one too.
+func TestDoctorNamesAProxy(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	s := newServed(t, "http://"+freePort(t)+"/external/v1", "mbk_nobody_answers_there")
+	raw, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	advised := func(trusted string) bool {
+		t.Helper()
+		text := strings.Replace(string(raw), "[receiver]\n", "[receiver]\ntrusted_proxies = ["+trusted+"]\n", 1)
+		if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.start()
+		defer s.stop(syscall.SIGINT)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.receiver+"/webhooks/anna", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Forwarded-For", "198.51.100.9")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		out, _ := exec.Command("minutebook", "doctor", "--offline", "--json", "-c", s.config).Output()
+		return strings.Contains(string(out), `add 127.0.0.1/32 to receiver.trusted_proxies`)
+	}
+	if !advised(`"192.0.2.1/32"`) {
+		t.Error("the proxy is not named")
+	}
+	if advised(`"127.0.0.0/8"`) {
+		t.Error("a proxy that is trusted is named")
+	}
+}
+
+// TestDoctorJudgesProxies by the listener to which they come, and how people enter.
+func TestDoctorJudgesProxies(t *testing.T) {
+	seen := map[string][]netip.Addr{"web": {netip.MustParseAddr("172.18.0.3"), netip.MustParseAddr("::1")}}
+	for _, tc := range []struct {
+		web  config.Web
+		want string
+	}{
+		{config.Web{Access: config.AccessPeople}, "if your proxy is there, add 172.18.0.3/32, ::1/128 to web.trusted_proxies"},
+		{config.Web{Access: config.AccessPeople, TrustedProxies: []string{"::1/128"}}, "if your proxy is there, add 172.18.0.3/32 to web.trusted_proxies"},
+		{config.Web{Access: config.AccessProxy, ProxyNetworks: []string{"::1/128", "172.16.0.0/12"}}, ""},
+		{config.Web{Access: config.AccessOwner}, ""},
+	} {
+		got := ""
+		for _, f := range examineProxy(&config.Config{Web: tc.web}, seen) {
+			got += f.Remedy
+		}
+		if got != tc.want {
+			t.Errorf("%+v: %q, not %q", tc.web, got, tc.want)
 		}
 	}
 }
