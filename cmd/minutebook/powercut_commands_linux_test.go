@@ -149,7 +149,7 @@ func TestPowerCutsOfCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 			var moments []int
-			for range kills(2, 60) {
+			for range kills(1, 60) {
 				moments = append(moments, random.IntN(log.Len()+1))
 			}
 			err = log.Replay(moments, func(moment int, write func(string, powercut.Cut, *rand.Rand) error) error {
