@@ -62,7 +62,10 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 		kind = archive.MediaVideo
 	}
 	err = im.archive.AttachMedia(ctx, id, kind, blob)
-	if media.IsUnavailable(err) || errors.Is(err, archive.ErrNoBlob) { // a repair or a retention rule took it meanwhile
+	if errors.Is(err, archive.ErrNoBlob) {
+		err = fmt.Errorf("a rule of retention or a repair deleted it at the same time: %w", err)
+		return false, unstored{Wrong{File: path, Err: err}}
+	} else if media.IsUnavailable(err) {
 		return false, unstored{Wrong{File: path, Err: err}}
 	} else if err != nil {
 		ctx, end := pause.Grace(ctx)

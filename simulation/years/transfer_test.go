@@ -86,6 +86,7 @@ func (w *world) importForeign(g *rand.Rand) {
 	w.must(err, "import")
 	w.journal.note("the meeting %d of %s is imported: %+v", m.id, m.recorder.name, r)
 	switch {
+	case len(r.Wrong) > 0 && strings.Contains(r.Wrong[0].Err.Error(), archive.ErrNoBlob.Error()) && w.config.keeps.media > 0: // a rule took it at this moment
 	case len(r.Wrong) > 0 && !w.isExcused(r.Wrong[0]):
 		w.fail("import: %v", r.Wrong[0])
 	case len(r.Wrong) == 0 && w.talk(n) != nil:
