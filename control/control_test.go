@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"minutebook/archive"
+	"minutebook/mcp"
 )
 
 type greeting struct{ Name string }
@@ -92,6 +93,22 @@ func TestBothWaysAnswerTheSame(t *testing.T) {
 		if !errors.As(err, &e) || e.Kind != KindUnknown {
 			t.Errorf("%s: unknown operation is %#v", name, err)
 		}
+	}
+}
+
+// TestTheLongestMessageFits calls with as many characters as an assistant's message may have,
+// each of which JSON writes as six.
+func TestTheLongestMessageFits(t *testing.T) {
+	dir := t.TempDir()
+	defer serve(t, dir, operations(nil))()
+	client, err := Dial(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	name := strings.Repeat("<", mcp.MaxMessage)
+	if answer, err := Call[string](t.Context(), client, "greet", greeting{name}, nil); err != nil || answer != "hello "+name {
+		t.Errorf("%d bytes, %v", len(answer), err)
 	}
 }
 

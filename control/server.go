@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"minutebook/internal/httpserver"
+	"minutebook/mcp"
 )
 
-// maxRequest is the longest request, in bytes. Requests carry options, never data.
-const maxRequest = 1 << 20
+// maxRequest is the longest request, in bytes. Requests carry options, never data; the
+// longest is an assistant's message, in which JSON may write a character as six.
+const maxRequest = 8 * mcp.MaxMessage
 
 // frame is one line of an answer: events first, then one result or error.
 type frame struct {

@@ -85,7 +85,7 @@ func New(o Options) (*Server, error) {
 	addTool(s, readingTool("count_trends", "Count trends",
 		"How often words were said, by month, team or person, for up to six queries to compare. "+queryHelp), s.countTrends)
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk },
-		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxMessage,
+		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: MaxMessage,
 			DisableLocalhostProtection: true, PropagateRequestCancellation: true})
 	return s, nil
 }

@@ -11,8 +11,8 @@ import (
 	"net/http"
 )
 
-// maxMessage is the longest accepted message, in bytes.
-const maxMessage = 1 << 20
+// MaxMessage is the longest accepted message, in bytes.
+const MaxMessage = 1 << 20
 
 // Answer answers one message of the protocol. The reply to a notification is
 // nil. It fails when ctx ends first.
@@ -48,14 +48,11 @@ const (
 	invalidMessage = -32700
 	invalidRequest = -32600
 	methodNotFound = -32601
+	internalError  = -32603
 )
 
 // refusal returns the protocol's answer to a message that is not accepted, and its code.
 func refusal(message json.RawMessage, why []byte) (answer json.RawMessage, code int) {
-	id := json.RawMessage("null")
-	if given := readID(message); given != nil {
-		id = given
-	}
 	code = invalidRequest
 	switch {
 	case !json.Valid(message):
@@ -63,9 +60,18 @@ func refusal(message json.RawMessage, why []byte) (answer json.RawMessage, code 
 	case bytes.HasPrefix(why, []byte(unknownMethod)):
 		code = methodNotFound
 	}
+	return newError(message, code, string(why)), code
+}
+
+// newError returns the protocol's error in answer to a message.
+func newError(message json.RawMessage, code int, why string) json.RawMessage {
+	id := json.RawMessage("null")
+	if given := readID(message); given != nil {
+		id = given
+	}
 	raw, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, //nolint:errchkjson // valid parts alone
-		"error": map[string]any{"code": code, "message": string(why)}})
-	return raw, code
+		"error": map[string]any{"code": code, "message": why}})
+	return raw
 }
 
 // readID returns the id of a message, or nil.
@@ -99,15 +105,16 @@ func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }
 func (r *reply) Flush() {}
 
 // Serve reads messages from the lines of in and writes the replies as lines of
-// out, one after the other. It returns nil when in or ctx ends, and the error of
-// answer when a message cannot be answered.
+// out, one after the other. It returns nil when in or ctx ends. Where answer fails, such
+// as while the daemon restarts, the reply is an error of the protocol: the next message may
+// be answered again.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, answer func(context.Context, json.RawMessage) (json.RawMessage, error)) error {
 	lines := make(chan []byte)
 	failed := make(chan error, 1)
 	go func() { // ends with in, or with the process
 		defer close(lines)
 		scanner := bufio.NewScanner(in)
-		scanner.Buffer(nil, maxMessage)
+		scanner.Buffer(nil, MaxMessage)
 		for scanner.Scan() {
 			select {
 			case lines <- bytes.Clone(scanner.Bytes()):
@@ -139,7 +146,7 @@ func readError(ctx context.Context, failed <-chan error) error {
 	select {
 	case err := <-failed:
 		if errors.Is(err, bufio.ErrTooLong) {
-			return fmt.Errorf("read a message: it is longer than %d bytes", maxMessage)
+			return fmt.Errorf("read a message: it is longer than %d bytes", MaxMessage)
 		}
 		return err
 	case <-ctx.Done():
@@ -153,8 +160,11 @@ func answerLine(ctx context.Context, out io.Writer, line []byte, answer func(con
 		return err
 	}
 	reply, err := answer(ctx, line)
-	if err != nil || reply == nil {
-		return err
+	if err != nil && ctx.Err() == nil && readID(line) != nil {
+		reply = newError(line, internalError, err.Error())
+	}
+	if reply == nil {
+		return nil
 	}
 	var compact bytes.Buffer // a message is a line
 	if err := json.Compact(&compact, reply); err != nil {

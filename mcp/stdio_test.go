@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -47,6 +48,28 @@ func TestStreamSurvivesWhatIsNoMessage(t *testing.T) {
 	if len(lines) != 3 || !strings.Contains(lines[0], "-32700") || !strings.Contains(lines[1], "-32601") ||
 		!strings.Contains(lines[1], `"id":7`) || !strings.Contains(lines[2], "search_meetings") {
 		t.Errorf("answers:\n%s", out.String())
+	}
+}
+
+// TestAStreamOutlivesFailedAnswers has the archive fail for two messages, as while its daemon
+// restarts: the request gets an error of the protocol, the notification none, and the next
+// message is answered.
+func TestAStreamOutlivesFailedAnswers(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	failures := 2
+	in := `{"jsonrpc":"2.0","id":"a","method":"tools/list"}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":8,"method":"tools/list"}` + "\n"
+	var out strings.Builder
+	err := Serve(t.Context(), strings.NewReader(in), &out, func(ctx context.Context, m json.RawMessage) (json.RawMessage, error) {
+		if failures--; failures >= 0 {
+			return nil, errors.New("it \"ended\"")
+		}
+		return s.Answer(ctx, m)
+	})
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if err != nil || len(lines) != 2 || !strings.Contains(lines[0], "-32603") || !strings.Contains(lines[0], `"id":"a"`) ||
+		!strings.Contains(lines[0], `it \"ended\"`) || !strings.Contains(lines[1], "search_meetings") {
+		t.Errorf("%v; answers:\n%s", err, out.String())
 	}
 }
 
