@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/textproto"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
 
 	"minutebook/internal/outbound"
 	"minutebook/internal/phrase"
@@ -35,20 +35,8 @@ const mailTime = 30 * time.Second
 // Name implements [Channel].
 func (m *Mail) Name() string { return "mail" }
 
-// Send implements [Channel]. When the server refuses some of the recipients, the others get
-// the message, with the reason.
-func (m *Mail) Send(ctx context.Context, each Message) error {
-	err := m.SendTo(ctx, each, m.To...)
-	if !errors.Is(err, ErrRefused) {
-		return err
-	}
-	left := slices.DeleteFunc(slices.Clone(m.To), func(to string) bool { return strings.Contains(err.Error(), "<"+to+">") })
-	if len(left) == 0 || len(left) == len(m.To) {
-		return err
-	}
-	each.Text += fmt.Sprintf("\n\nNot everybody gets this message; correct \"to\" in [notify.mail]: %v", err)
-	return m.SendTo(ctx, each, left...)
-}
+// Send implements [Channel].
+func (m *Mail) Send(ctx context.Context, each Message) error { return m.SendTo(ctx, each, m.To...) }
 
 // SendTo sends a message to other recipients than those of the configuration.
 func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
@@ -67,35 +55,89 @@ func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
 		msg.SetGenHeader(mail.HeaderListUnsubscribe, "<"+each.Unsubscribe+">")
 		msg.SetGenHeader(mail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
 	}
-	msg.SetBodyString(mail.TypeTextPlain, each.Text+"\n")
 	ctx, cancel := context.WithTimeout(ctx, mailTime)
 	defer cancel()
 	client, err := mail.NewClient(m.Host, m.options(ctx)...)
 	if err != nil {
 		return fmt.Errorf("send mail: %w", err)
 	}
-	// A server that has taken the message and fails afterwards must not get it again.
-	if err := client.DialAndSendWithContext(ctx, msg); err != nil && !msg.IsDelivered() {
+	conn, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return fmt.Errorf("send mail: %w", m.explain(ctx, err))
+	}
+	// A server that has taken the message and fails at the farewell must not get it again.
+	defer func() { _ = client.CloseWithSMTPClient(conn) }()
+	if err := m.transmit(conn, msg, each.Text); err != nil {
 		return fmt.Errorf("send mail: %w", m.explain(ctx, err))
 	}
 	return nil
 }
 
-// explain returns the library's error in words: an answer of the server as it is, but for
-// the password.
+// transmit hands a message to the server. When the server refuses some of the recipients
+// for good, the others get the message, with the reason; while it puts a recipient off,
+// nobody does, so that the next try reaches all. The library's own way knows only the last
+// answer about a recipient.
+func (m *Mail) transmit(conn *smtp.Client, msg *mail.Msg, text string) error {
+	sender, err := msg.GetSender(false)
+	if err != nil {
+		return err
+	}
+	recipients, err := msg.GetRecipients()
+	if err != nil {
+		return err
+	}
+	if err := conn.Mail(sender); err != nil {
+		return markRefused(err)
+	}
+	var reasons []string
+	for _, r := range recipients {
+		err := markRefused(conn.Rcpt(r))
+		if errors.Is(err, ErrRefused) {
+			reasons = append(reasons, r+": "+m.mask(err))
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", r, err)
+		}
+	}
+	if len(reasons) == len(recipients) {
+		return fmt.Errorf("%w: %s", ErrRefused, strings.Join(reasons, ", "))
+	}
+	if len(reasons) > 0 {
+		text += "\n\nNot everybody gets this message; correct \"to\" in [notify.mail]: " + strings.Join(reasons, ", ")
+	}
+	msg.SetBodyString(mail.TypeTextPlain, text+"\n")
+	w, err := conn.Data()
+	if err != nil {
+		return markRefused(err)
+	}
+	if _, err := msg.WriteTo(w); err != nil {
+		return err
+	}
+	return markRefused(w.Close())
+}
+
+// markRefused wraps ErrRefused where the server's answer is for good.
+func markRefused(err error) error {
+	if answer, ok := errors.AsType[*textproto.Error](err); ok && answer.Code >= 500 {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// mask returns the text of an error without the password, which the server may repeat.
+func (m *Mail) mask(err error) string {
+	return mask(err.Error(), m.Password, "\x00"+m.Username+"\x00"+m.Password)
+}
+
+// explain returns an error in words: an answer of the server as it is, but for the password.
 func (m *Mail) explain(ctx context.Context, err error) error {
 	var answer *textproto.Error
-	var refused *mail.SendError
-	masked := errors.New(mask(err.Error(), m.Password, "\x00"+m.Username+"\x00"+m.Password))
 	switch {
 	case ctx.Err() != nil:
 		return explain(ctx.Err())
 	case strings.Contains(err.Error(), "does not support STARTTLS"):
 		return errors.New(`it does not offer STARTTLS, without which nothing is sent; try tls = "tls" with port 465`)
-	case errors.As(err, &refused) && refused.ErrorCode() >= 500:
-		return fmt.Errorf("%w: %w", ErrRefused, masked)
 	case errors.As(err, &answer), isWithoutAddress(err):
-		return masked
+		return &failure{m.mask(err), err}
 	}
 	return explain(err)
 }

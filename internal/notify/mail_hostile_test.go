@@ -84,7 +84,8 @@ func TestAnAcceptedMailIsSent(t *testing.T) {
 	}
 }
 
-// TestARefusedRecipientKeepsNobodyFromTheMail has a server that knows one of two recipients.
+// TestARefusedRecipientKeepsNobodyFromTheMail has a server that knows one of two recipients,
+// who stand with their names in the configuration.
 func TestARefusedRecipientKeepsNobodyFromTheMail(t *testing.T) {
 	s := startHostile(t, func(s *hostileMail, w io.Writer, command string) bool {
 		if command == "RCPT TO:<bob@example.com>" {
@@ -94,13 +95,36 @@ func TestARefusedRecipientKeepsNobodyFromTheMail(t *testing.T) {
 		return s.accept(w, command)
 	})
 	m := s.mail()
-	m.To = append(m.To, "bob@example.com")
+	m.To = []string{"Ada <ada@example.com>", "Bob <bob@example.com>"}
 	if err := m.Send(t.Context(), sampleMessage()); err != nil || s.accepted != 1 {
 		t.Errorf("%v, accepted %d times", err, s.accepted)
 	}
 	m.To = m.To[1:]
 	if err := m.Send(t.Context(), sampleMessage()); !errors.Is(err, ErrRefused) || s.accepted != 1 {
 		t.Errorf("nobody is left: %v, accepted %d times", err, s.accepted)
+	}
+}
+
+// TestADelayedRecipientIsNoRefusedRecipient has a server that puts one recipient off at
+// first, and refuses another for good: the first gets the message in the end.
+func TestADelayedRecipientIsNoRefusedRecipient(t *testing.T) {
+	answers := map[string]string{"RCPT TO:<ada@example.com>": "451 4.7.1 greylisted", "RCPT TO:<bob@example.com>": "550 5.1.1 no such user"}
+	s := startHostile(t, func(s *hostileMail, w io.Writer, command string) bool {
+		if answer := answers[command]; answer != "" {
+			_, err := io.WriteString(w, answer+"\r\n")
+			return err == nil
+		}
+		return s.accept(w, command)
+	})
+	m := s.mail()
+	m.To = append(m.To, "bob@example.com", "eve@example.com")
+	err := m.Send(t.Context(), sampleMessage())
+	if err == nil || errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "greylisted") || s.accepted != 0 {
+		t.Errorf("while ada is put off: %v, accepted %d times", err, s.accepted)
+	}
+	delete(answers, "RCPT TO:<ada@example.com>")
+	if err := m.Send(t.Context(), sampleMessage()); err != nil || s.accepted != 1 {
+		t.Errorf("then: %v, accepted %d times", err, s.accepted)
 	}
 }
 
