@@ -48,11 +48,16 @@ const (
 
 // try is how a channel or the heartbeat address failed.
 type try struct {
+	since   time.Time       // of the first failure
+	text    string          // of the last error
+	wait    wait            // zero where messages were refused and the channel works
+	refused map[string]wait // by the id of the message
+}
+
+// wait is the time between two tries, of a channel or of a message that the channel refuses.
+type wait struct {
 	failures int
-	since    time.Time // of the first failure
-	next     time.Time // the next try
-	text     string    // of the last error
-	refused  []string  // the ids of messages that were refused, the last one at the end
+	next     time.Time
 }
 
 // Update compares the conditions with the reported ones, and sends the differences. Its
@@ -80,7 +85,10 @@ func (n *Notifier) Retry() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for name, t := range n.tries {
-		t.next = time.Time{}
+		t.wait.next = time.Time{}
+		for id, w := range t.refused {
+			t.refused[id] = wait{failures: w.failures}
+		}
 		n.tries[name] = t
 	}
 	delete(n.tries, heartbeat) // there may be none any more
@@ -147,68 +155,89 @@ func (n *Notifier) change(ctx context.Context, fn func(maker)) error {
 // last. done removes a message.
 func (n *Notifier) flush(ctx context.Context, c Channel, done func(Message), guard sync.Locker) {
 	guard.Lock()
-	waiting := slices.Clone(n.state.Channels[c.Name()].Pending)
-	due, refused := n.isDue(c.Name()), slices.Clone(n.tries[c.Name()].refused)
+	waiting, before := slices.Clone(n.state.Channels[c.Name()].Pending), n.tries[c.Name()]
 	guard.Unlock()
-	if !due || len(waiting) == 0 {
+	refused := map[string]wait{}
+	for _, m := range waiting {
+		if w, ok := before.refused[m.ID]; ok {
+			refused[m.ID] = w
+		}
+	}
+	waiting = slices.DeleteFunc(waiting, func(m Message) bool { return !n.isOver(refused[m.ID]) })
+	if len(waiting) == 0 || !n.isOver(before.wait) {
 		return
 	}
-	order := func(m Message) int { return slices.Index(refused, m.ID) } // -1 for those that were not
-	slices.SortStableFunc(waiting, func(a, b Message) int { return order(a) - order(b) })
+	slices.SortStableFunc(waiting, func(a, b Message) int { return refused[a.ID].next.Compare(refused[b.ID].next) })
 	var failure error
-	for tried := 0; len(waiting) > 0 && tried < maxRefused; waiting = waiting[1:] {
+	var pause wait
+	sent := false
+	for tried := 0; len(waiting) > 0 && tried < maxRefused && pause.failures == 0; waiting = waiting[1:] {
 		m := waiting[0]
 		if n.Now().Sub(m.At) > maxAge {
 			n.Logger.Warn().Str("channel", c.Name()).Str("key", m.Key).Msg("a message is given up")
+			delete(refused, m.ID)
+			guard.Lock()
+			n.state.Channels[c.Name()].giveUp(m)
+			guard.Unlock()
 			done(m)
 			continue
 		}
-		err := c.Send(ctx, m)
-		if err == nil {
+		switch err := c.Send(ctx, m); {
+		case err == nil:
 			n.Logger.Info().Str("channel", c.Name()).Str("key", m.Key).Msg("a person is told")
+			sent = true
+			delete(refused, m.ID)
 			done(m)
-			continue
+		case errors.Is(err, ErrRefused):
+			failure, tried = err, tried+1
+			refused[m.ID] = n.lengthen(refused[m.ID])
+		default:
+			failure, pause = err, n.lengthen(before.wait)
 		}
-		failure = err
-		if !errors.Is(err, ErrRefused) {
-			break
-		}
-		tried++
-		refused = append(slices.DeleteFunc(refused, func(id string) bool { return id == m.ID }), m.ID)
+	}
+	if failure == nil && !sent {
+		return // messages were given up: nobody knows whether the channel works
 	}
 	guard.Lock()
 	defer guard.Unlock()
-	n.note(ctx, c.Name(), failure, refused)
+	n.note(ctx, c.Name(), failure, pause, refused)
 }
 
-// isDue reports whether a channel may be tried now.
-func (n *Notifier) isDue(name string) bool {
-	wait := n.tries[name].next.Sub(n.Now())
-	return wait <= 0 || wait > maxPause // the clock was set back
+// isOver reports whether a channel or a message may be tried now.
+func (n *Notifier) isOver(w wait) bool {
+	left := w.next.Sub(n.Now())
+	return left <= 0 || left > maxPause // the clock was set back
 }
 
-// note records how a try ended, and logs it when it ended otherwise than the one before.
-func (n *Notifier) note(ctx context.Context, name string, err error, refused []string) {
+// lengthen returns the time that follows another failure.
+func (n *Notifier) lengthen(w wait) wait {
+	pause := min(time.Minute<<min(w.failures, 10), maxPause)
+	return wait{w.failures + 1, n.Now().Add(pause - time.Second)}
+}
+
+// note records how a try ended, and logs it when it ended otherwise than the one before. A
+// channel fails as long as a message waits that it has refused.
+func (n *Notifier) note(ctx context.Context, name string, err error, pause wait, refused map[string]wait) {
 	if ctx.Err() != nil {
 		return
 	}
-	before := n.tries[name]
-	if err == nil {
-		if before.failures > 0 {
+	t, failed := n.tries[name]
+	if err == nil && len(refused) == 0 {
+		if failed {
 			n.Logger.Info().Str("channel", name).Msg("the channel works again")
 		}
 		delete(n.tries, name)
 		return
 	}
-	if before.text != err.Error() {
+	if !failed {
+		t.since = n.Now()
+	}
+	if err != nil && t.text != err.Error() {
 		n.Logger.Warn().Err(err).Str("channel", name).Msg("a person cannot be told; it is tried again")
+		t.text = err.Error()
 	}
-	pause := min(time.Minute<<min(before.failures, 10), maxPause)
-	since := before.since
-	if before.failures == 0 {
-		since = n.Now()
-	}
-	n.tries[name] = try{before.failures + 1, since, n.Now().Add(pause - time.Second), err.Error(), refused}
+	t.wait, t.refused = pause, refused
+	n.tries[name] = t
 }
 
 // ChangeVersion notes the version that runs, and returns the one that ran before, if it was
@@ -231,11 +260,11 @@ const heartbeat = "heartbeat"
 func (n *Notifier) Beat(ctx context.Context, success time.Time, address string, allowPrivate bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.load(ctx); err != nil || success.IsZero() || success.Equal(n.state.Beat) || !n.isDue(heartbeat) {
+	if err := n.load(ctx); err != nil || success.IsZero() || success.Equal(n.state.Beat) || !n.isOver(n.tries[heartbeat].wait) {
 		return err
 	}
 	err := callHeartbeat(ctx, address, allowPrivate)
-	n.note(ctx, heartbeat, err, nil)
+	n.note(ctx, heartbeat, err, n.lengthen(n.tries[heartbeat].wait), nil)
 	n.publish()
 	if err != nil {
 		return nil

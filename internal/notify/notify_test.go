@@ -251,8 +251,14 @@ func TestARefusedMessageDelaysNoOther(t *testing.T) {
 		return nil
 	}
 	b := newBench(t, c)
+	for range 20 { // until the refused message waits long
+		b.update(disk)
+	}
 	b.update(disk, ada)
 	b.expect(c, "ada")
+	if got := b.States(); got[0].Error == "" || got[0].Waiting != 1 {
+		t.Errorf("while a message is refused: %+v", got)
+	}
 	for range 8 * 24 * 60 {
 		b.update(disk, ada)
 	}
@@ -299,4 +305,20 @@ func TestTheClockIsSetBack(t *testing.T) {
 	if beats != 2 {
 		t.Errorf("%d beats, want 2", beats)
 	}
+}
+
+// TestAClockThatIsAheadLosesNoCondition gives a message up by a clock that is ahead for one
+// look: the condition is reported when the clock is right again.
+func TestAClockThatIsAheadLosesNoCondition(t *testing.T) {
+	c := &recorded{name: "c", refuse: down}
+	b := newBench(t, c)
+	b.update(ada)
+	b.now = b.now.AddDate(0, 0, 8)
+	b.update(ada)
+	b.now = b.now.AddDate(0, 0, -8)
+	c.refuse = nil
+	b.update(ada)
+	b.expect(c, "ada")
+	b.update()
+	b.expect(c, "ada", "over: ada")
 }

@@ -83,6 +83,14 @@ func (q *queue) remove(id string) {
 	q.Pending = slices.DeleteFunc(q.Pending, func(m Message) bool { return m.ID == id })
 }
 
+// giveUp lets the condition of a message that nobody got be reported anew: the clock may
+// have been ahead.
+func (q *queue) giveUp(m Message) {
+	if q.Reported[m.Key].ID == m.ID {
+		delete(q.Reported, m.Key)
+	}
+}
+
 // load reads the state, at the first call only: a change that could not be saved is remembered.
 func (n *Notifier) load(ctx context.Context) error {
 	if n.state != nil {
