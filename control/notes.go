@@ -1,8 +1,10 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -61,7 +63,10 @@ func (h Deps) authors(ctx context.Context) (notes.Authors, error) {
 		Address: func(ctx context.Context, person int64) (string, error) {
 			p, err := db.Person(ctx, person)
 			if errors.Is(err, access.ErrNotFound) {
-				return "", nil
+				err = nil
+			}
+			if p.ID == 0 || !p.RemovedAt.IsZero() { // the address may be somebody else's now
+				return notes.Removed + cmp.Or(p.Address(), fmt.Sprint(person)), err
 			}
 			return p.Address(), err
 		},

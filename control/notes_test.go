@@ -114,6 +114,49 @@ func TestNotesGoWithTheirMeeting(t *testing.T) {
 	}
 }
 
+// TestNotesOfARemovedPersonAreNobodyElses gives the address of a removed person to the
+// successor, and imports an export into the same archive.
+func TestNotesOfARemovedPersonAreNobodyElses(t *testing.T) {
+	ctx, n := t.Context(), newNoted(t)
+	add := func(address string, admin bool) access.Person {
+		t.Helper()
+		p, err := n.people.AddPerson(ctx, access.ActorCommand, address, "", admin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	add("admin@example.com", true)
+	anna := add("anna@example.com", false)
+	_, err := n.notes.Add(ctx, notes.Note{RecordingID: 1, Text: "private", Person: anna.ID, Private: true})
+	if err == nil {
+		_, err = n.notes.Add(ctx, notes.Note{RecordingID: 1, Text: "for all", Person: anna.ID})
+	}
+	if err == nil {
+		_, err = n.notes.Save(ctx, anna.ID, "Prices", "price")
+	}
+	if err == nil {
+		err = n.people.RemovePerson(ctx, access.ActorCommand, anna.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	successor := add("anna@example.com", false)
+	files := t.TempDir()
+	callNoted[export.Result](t, n.Registry, "export", control.ExportRequest{Dir: files, Format: "json"})
+	r := callNoted[importer.Result](t, n.Registry, "import", control.ImportRequest{Paths: []string{files}})
+	if r.Notes != 0 || r.UnknownAuthors != 2 {
+		t.Errorf("imported %+v", r)
+	}
+	for _, person := range []int64{successor.ID, notes.Owner} {
+		reads, err := n.notes.ForMeeting(ctx, person, 1)
+		saved, failed := n.notes.Saved(ctx, person)
+		if len(reads) != 1 || len(saved) != 0 || err != nil || failed != nil {
+			t.Errorf("person %d reads %+v and has %+v, %v, %v", person, reads, saved, err, failed)
+		}
+	}
+}
+
 func valuesOf(files map[string]string) (all []string) {
 	for _, content := range files {
 		all = append(all, content)

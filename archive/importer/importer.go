@@ -52,6 +52,8 @@ type Result struct {
 	Notes     int `json:"notes,omitempty"` // notes, ticks, merges and saved searches that were added
 	// LostNotes are notes and ticks about meetings that are not here, or were forgotten.
 	LostNotes int `json:"lost_notes,omitempty"`
+	// UnknownAuthors are notes and saved searches whose authors are not known here, or were removed.
+	UnknownAuthors int `json:"unknown_authors,omitempty"`
 	// Recordings are the files that were attached to meetings of other programs.
 	Recordings int     `json:"recordings,omitempty"`
 	Wrong      []Wrong `json:"wrong,omitempty"` // lines and files that were skipped, with the reason
@@ -65,6 +67,7 @@ func (r *Result) Add(other Result) {
 	r.Forgotten += other.Forgotten
 	r.Notes += other.Notes
 	r.LostNotes += other.LostNotes
+	r.UnknownAuthors += other.UnknownAuthors
 	r.Recordings += other.Recordings
 	r.Wrong = append(r.Wrong, other.Wrong...)
 }

@@ -112,7 +112,7 @@ func readNotes(ctx context.Context, o Options, r io.Reader) (Result, error) {
 		return Result{}, nil
 	}
 	sum, err := o.Notes.ReadLines(ctx, r, o.Authors)
-	result := Result{Notes: sum.New, LostNotes: sum.Skipped}
+	result := Result{Notes: sum.New, LostNotes: sum.Skipped, UnknownAuthors: sum.Unknown}
 	for _, line := range sum.Wrong {
 		result.Wrong = addWrong(result.Wrong, Wrong{Line: line, Err: notes.ErrLine})
 	}

@@ -29,8 +29,8 @@ func (d *DB) forgetNames(ctx context.Context, tx *sql.Tx) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	appear := map[string]bool{}
-	if err := d.archive.EachName(ctx, func(name string) { appear[Fold(name)] = true }); err != nil {
+	appear, err := d.namesThere(ctx)
+	if err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -43,4 +43,10 @@ func (d *DB) forgetNames(ctx context.Context, tx *sql.Tx) error {
 	}
 	_, err = tx.ExecContext(ctx, `DELETE FROM judgements WHERE (SELECT count(*) FROM judged_names n WHERE n.judgement = judgements.id) < 2`)
 	return err
+}
+
+// namesThere returns the folded names and addresses that meetings have.
+func (d *DB) namesThere(ctx context.Context) (map[string]bool, error) {
+	appear := map[string]bool{}
+	return appear, d.archive.EachName(ctx, func(name string) { appear[Fold(name)] = true })
 }

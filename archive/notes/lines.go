@@ -14,9 +14,13 @@ import (
 // FileName is the name of the file in an export.
 const FileName = "notes.ndjson"
 
+// Removed begins the author of a line who was removed, or is not known any more. No address
+// begins so: whoever has the person's address now is somebody else.
+const Removed = "removed: "
+
 // Authors translates the ids of people, which mean nothing in another archive, to
-// addresses and back. Both return their zero value for an unknown person, and are safe
-// for concurrent use.
+// addresses and back. Address begins with Removed for a person who has left; Person returns
+// Owner for an unknown address. Both are safe for concurrent use.
 type Authors struct {
 	Address func(ctx context.Context, person int64) (string, error)
 	Person  func(ctx context.Context, address string) (int64, error)
@@ -36,7 +40,7 @@ type noteLine struct {
 	Seconds     *float64  `json:"seconds"` // null: about the whole meeting
 	Text        string    `json:"text"`
 	Private     bool      `json:"private"`
-	Author      string    `json:"author,omitempty"` // an address; "" is the owner
+	Author      string    `json:"author,omitempty"` // an address; "" is the owner, see also Removed
 	CreatedAt   time.Time `json:"created_at"`
 	ChangedAt   time.Time `json:"changed_at"`
 }

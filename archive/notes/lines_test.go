@@ -3,6 +3,7 @@ package notes
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,85 @@ func TestExportReadsBack(t *testing.T) {
 	if err != nil || sum.Skipped != 2 || len(sum.Wrong) != 3 {
 		t.Errorf("into a smaller archive: %+v, %v", sum, err)
 	}
+}
+
+// TestNothingComesToOthersThanItsAuthor reads lines of somebody who was removed, and of
+// somebody who is not known yet, twice: before and after a person is added.
+func TestNothingComesToOthersThanItsAuthor(t *testing.T) {
+	ctx, d := t.Context(), openNotes(t, archivetest.WithMeetings(t, 1))
+	d.add(t, ann, 1, "of all", false)
+	d.add(t, ann, 1, "hidden", true)
+	d.add(t, bob, 1, "shared", false)
+	d.add(t, bob, 1, "private", true)
+	_, err := d.Save(ctx, bob, "Prices", "price")
+	check(t, err)
+	check(t, d.Tick(ctx, bob, Item{1, -1, "Call"}))
+	_, err = d.Merge(ctx, bob, "Ann", "ann@example.com")
+	check(t, err)
+	var out bytes.Buffer
+	check(t, d.WriteLines(ctx, &out, nil, people(map[int64]string{ann: Removed + "ann@example.com", bob: "bob@example.com"})))
+	back := openNotes(t, archivetest.WithMeetings(t, 1))
+	here := map[int64]string{8: "ann@example.com"}
+	for _, want := range []Imported{{Read: 7, New: 3, Unknown: 4}, {Read: 7, Unknown: 4}, {Read: 7, New: 3, Unknown: 1}} {
+		got, err := back.ReadLines(ctx, strings.NewReader(out.String()), people(here))
+		check(t, err)
+		expect(t, "read", got, want)
+		if want.New == 0 {
+			here[9] = "bob@example.com"
+		}
+	}
+	for person, want := range map[int64]string{Owner: "shared, of all", 8: "shared, of all", 9: "private, shared, of all"} {
+		all, err := back.all(ctx, person)
+		expect(t, "notes", texts(t, all, err), want)
+	}
+	if sum, err := d.ReadLines(ctx, strings.NewReader(out.String()), people(map[int64]string{bob: "bob@example.com"})); err != nil || sum.New != 0 || sum.Unknown != 1 {
+		t.Errorf("into the same archive: %+v, %v", sum, err)
+	}
+}
+
+// TestAnOlderExportHasNoNameOfAForgottenMeeting reads lines from before a meeting was forgotten
+// that alone had a name.
+func TestAnOlderExportHasNoNameOfAForgottenMeeting(t *testing.T) {
+	ctx, a := t.Context(), archivetest.WithMeetings(t, 2)
+	d := openNotes(t, a)
+	for _, names := range [][]string{{"Xylophonist", "ann@example.com"}, {"Ann", "ann@example.com", "Xylophonist"}} {
+		_, err := d.Merge(ctx, Owner, names...)
+		check(t, err)
+	}
+	var out bytes.Buffer
+	check(t, d.WriteLines(ctx, &out, nil, Authors{}))
+	_, err := a.Forget(ctx, 1, "asked for")
+	check(t, err)
+	for range 2 {
+		sum, err := d.ReadLines(ctx, bytes.NewReader(out.Bytes()), Authors{})
+		check(t, err)
+		expect(t, "read", sum, Imported{Read: 2, Skipped: 1})
+	}
+	g, err := d.Groups(ctx)
+	check(t, err)
+	expect(t, "names", g.All(), [][]string{{"Ann", "ann@example.com"}})
+}
+
+// TestAnInterruptedImportShowsItsLines fails after a tick and a merge.
+func TestAnInterruptedImportShowsItsLines(t *testing.T) {
+	ctx, d := t.Context(), openNotes(t, archivetest.WithMeetings(t, 1))
+	for range 2 {
+		ticks, err := d.AllTicks(ctx)
+		check(t, err)
+		g, err := d.Groups(ctx)
+		check(t, err)
+		if len(ticks) > 0 && len(g.Same("Ann")) == 2 {
+			return
+		}
+		_, err = d.ReadLines(ctx, strings.NewReader(`{"tick":{"recording_id":1,"seconds":null,"text":"Call","ticked_at":"2026-03-01T09:00:00Z"}}
+{"person":{"names":["Ann","ann@example.com"],"same":true,"judged_at":"2026-03-01T09:00:00Z"}}
+{"tick":{"recording_id":1,"seconds":null,"text":"Ask","author":"bob@example.com","ticked_at":"2026-03-01T09:00:00Z"}}`),
+			Authors{Person: func(context.Context, string) (int64, error) { return Owner, context.Canceled }})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	t.Error("the tick and the merge do not show")
 }
 
 // FuzzReadLines: whatever the lines of an export hold, each counts once, and the rows that

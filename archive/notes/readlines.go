@@ -3,6 +3,7 @@ package notes
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -20,17 +22,22 @@ import (
 type Imported struct {
 	Read    int   // lines
 	New     int   // rows that were added
-	Skipped int   // about a meeting that the archive does not have
+	Skipped int   // about a meeting, or names of meetings, that the archive does not have
+	Unknown int   // private notes and saved searches, and notes of people who may come, whose author is not known here
 	Wrong   []int // lines from 1 that are not of an export
 }
 
 const maxLine = 16 << 20 // bytes
 
-// ReadLines imports the lines of [DB.WriteLines]. It adds no row twice.
-// The author of a line whose address is not known here becomes the owner. Each line is
-// durable once it is counted.
+// ReadLines imports the lines of [DB.WriteLines]. It adds no row twice. A note or saved search
+// whose author is not known here is left out: it would be the owner's, whom nobody is where
+// people sign in, and the author would not find it once added. Where everybody reads it, it
+// counts that it is there: a shared note of somebody who was removed, a tick and a judgement
+// become the owner's. Each line is durable once it is counted.
 func (d *DB) ReadLines(ctx context.Context, r io.Reader, authors Authors) (Imported, error) {
 	var sum Imported
+	defer d.dropCaches()
+	x := &lineReader{DB: d, authors: authors}
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, maxLine)
 	for number := 1; scanner.Scan(); number++ {
@@ -39,8 +46,10 @@ func (d *DB) ReadLines(ctx context.Context, r io.Reader, authors Authors) (Impor
 			continue
 		}
 		sum.Read++
-		added, err := d.readLine(ctx, text, authors)
+		added, err := x.readLine(ctx, text)
 		switch {
+		case errors.Is(err, errAuthor):
+			sum.Unknown++
 		case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrForgotten):
 			sum.Skipped++
 		case errors.Is(err, ErrLine):
@@ -51,7 +60,6 @@ func (d *DB) ReadLines(ctx context.Context, r io.Reader, authors Authors) (Impor
 			sum.New++
 		}
 	}
-	d.dropCaches()
 	if err := scanner.Err(); err != nil {
 		return sum, fmt.Errorf("import notes: %w", err)
 	}
@@ -61,19 +69,29 @@ func (d *DB) ReadLines(ctx context.Context, r io.Reader, authors Authors) (Impor
 // ErrLine is a line that is not of an export.
 var ErrLine = errors.New("this line is not of an export of notes")
 
+// errAuthor is a line that would come to other people than before.
+var errAuthor = errors.New("the author is not known here")
+
+// lineReader takes lines in.
+type lineReader struct {
+	*DB
+	authors   Authors
+	forgotten []int64         // meetings, when appear was read
+	appear    map[string]bool // the folded names of meetings; nil: not read
+}
+
 // readLine takes a line in and reports whether it added a row.
-func (d *DB) readLine(ctx context.Context, text []byte, authors Authors) (added bool, err error) {
+func (x *lineReader) readLine(ctx context.Context, text []byte) (added bool, err error) {
 	var l line
 	if json.Unmarshal(text, &l) != nil {
 		return false, ErrLine
 	}
-	person := func(address string) int64 {
-		if address == "" || authors.Person == nil || err != nil {
-			return Owner
+	person := func(author string) (id int64, known bool) {
+		if author == "" || strings.HasPrefix(author, Removed) || x.authors.Person == nil {
+			return Owner, author == ""
 		}
-		var id int64
-		id, err = authors.Person(ctx, address)
-		return id
+		id, err = x.authors.Person(ctx, author)
+		return id, id != Owner
 	}
 	switch {
 	case l.Note != nil && !canBeWritten(l.Note.CreatedAt, l.Note.ChangedAt), l.Tick != nil && !canBeWritten(l.Tick.TickedAt),
@@ -81,17 +99,31 @@ func (d *DB) readLine(ctx context.Context, text []byte, authors Authors) (added 
 		return false, ErrLine
 	case l.Note != nil:
 		n := Note{RecordingID: l.Note.RecordingID, At: fromSeconds(l.Note.Seconds), Text: l.Note.Text, Private: l.Note.Private,
-			Person: person(l.Note.Author), CreatedAt: l.Note.CreatedAt, ChangedAt: l.Note.ChangedAt}
-		return d.readNote(ctx, n, err)
+			CreatedAt: l.Note.CreatedAt, ChangedAt: l.Note.ChangedAt}
+		var known bool
+		n.Person, known = person(l.Note.Author)
+		switch isRemoved := strings.HasPrefix(l.Note.Author, Removed); {
+		case err != nil:
+			return false, err
+		case !known && (n.Private || !isRemoved):
+			return false, cmp.Or(x.checkMeeting(ctx, n.RecordingID), errAuthor)
+		}
+		return x.readNote(ctx, n, !known)
 	case l.Tick != nil:
-		t := Tick{Item{l.Tick.RecordingID, fromSeconds(l.Tick.Seconds), l.Tick.Text}, person(l.Tick.Author), l.Tick.TickedAt}
-		return d.readTick(ctx, t, err)
+		t := Tick{Item: Item{l.Tick.RecordingID, fromSeconds(l.Tick.Seconds), l.Tick.Text}, TickedAt: l.Tick.TickedAt}
+		t.Person, _ = person(l.Tick.Author)
+		return x.readTick(ctx, t, err)
 	case l.Person != nil:
-		j := Judgement{Same: l.Person.Same, Names: l.Person.Names, Person: person(l.Person.Author), JudgedAt: l.Person.JudgedAt}
-		return d.readJudgement(ctx, j, err)
+		j := Judgement{Same: l.Person.Same, Names: l.Person.Names, JudgedAt: l.Person.JudgedAt}
+		j.Person, _ = person(l.Person.Author)
+		return x.readJudgement(ctx, j, err)
 	case l.Saved != nil:
-		if person := person(l.Saved.Author); err == nil {
-			_, added, err = d.save(ctx, person, l.Saved.Name, l.Saved.Query)
+		person, known := person(l.Saved.Author)
+		if err == nil && !known {
+			return false, errAuthor
+		}
+		if err == nil {
+			_, added, err = x.save(ctx, person, l.Saved.Name, l.Saved.Query)
 		}
 		switch {
 		case errors.Is(err, ErrExists):
@@ -110,16 +142,14 @@ func canBeWritten(times ...time.Time) bool {
 	return !slices.ContainsFunc(times, func(t time.Time) bool { return t.UTC().Year() < 0 || t.UTC().Year() > 9999 })
 }
 
-func (d *DB) readNote(ctx context.Context, n Note, err error) (added bool, _ error) {
-	if err != nil {
-		return false, err
-	}
+// readNote adds a note unless it is there: its author's, or anybody's whom all read.
+func (d *DB) readNote(ctx context.Context, n Note, anybody bool) (added bool, err error) {
 	if n.Text, err = cleanText(n.Text); err != nil {
 		return false, ErrLine
 	}
 	err = d.write(ctx, "add a note", func(tx *sql.Tx) error {
-		same, err := sqlite.Column[int64](ctx, tx, `SELECT id FROM notes WHERE recording_id = ? AND at = ? AND text = ? AND person = ?`,
-			n.RecordingID, toMillis(n.At), n.Text, n.Person)
+		same, err := sqlite.Column[int64](ctx, tx, `SELECT id FROM notes WHERE recording_id = ? AND at = ? AND text = ? AND (person = ? OR ? AND NOT private)`,
+			n.RecordingID, toMillis(n.At), n.Text, n.Person, anybody)
 		if err != nil || len(same) > 0 {
 			return err
 		}
@@ -140,16 +170,45 @@ func (d *DB) readTick(ctx context.Context, t Tick, err error) (added bool, _ err
 	return added, err
 }
 
-func (d *DB) readJudgement(ctx context.Context, j Judgement, err error) (added bool, _ error) {
+func (x *lineReader) readJudgement(ctx context.Context, j Judgement, err error) (added bool, _ error) {
 	if err != nil {
 		return false, err
 	}
 	if j.Names, err = cleanNames(j.Names); err != nil {
 		return false, ErrLine
 	}
-	known, err := d.Judgements(ctx)
-	if err != nil || slices.ContainsFunc(known, func(k Judgement) bool { return k.Same == j.Same && slices.Equal(k.Names, j.Names) }) {
-		return false, err
+	err = x.write(ctx, "merge persons", func(tx *sql.Tx) error {
+		if err := x.dropForgotten(ctx, &j); err != nil {
+			return err
+		}
+		known, err := x.Judgements(ctx)
+		if err != nil || slices.ContainsFunc(known, func(k Judgement) bool { return k.Same == j.Same && slices.Equal(k.Names, j.Names) }) {
+			return err
+		}
+		added = true
+		return insertJudgement(ctx, tx, &j)
+	})
+	return added, err
+}
+
+// dropForgotten takes the names out of a judgement that no meeting has, where a meeting was
+// forgotten that may have had them: an export may be older. It fails with
+// [archive.ErrForgotten] where fewer than two are left. It is called within a write
+// transaction: a meeting that is forgotten later erases the names itself.
+func (x *lineReader) dropForgotten(ctx context.Context, j *Judgement) error {
+	forgotten, _, err := x.archive.Tombstones(ctx)
+	if err != nil || len(forgotten) == 0 {
+		return err
 	}
-	return true, d.write(ctx, "merge persons", func(tx *sql.Tx) error { return insertJudgement(ctx, tx, &j) })
+	if x.appear == nil || !slices.Equal(forgotten, x.forgotten) {
+		if x.appear, err = x.namesThere(ctx); err != nil {
+			return err
+		}
+		x.forgotten = forgotten
+	}
+	j.Names = slices.DeleteFunc(j.Names, func(name string) bool { return !x.appear[Fold(name)] })
+	if len(j.Names) < 2 {
+		return archive.ErrForgotten
+	}
+	return nil
 }

@@ -100,6 +100,9 @@ func (m *Main) importCmd() *cobra.Command {
 			if r.LostNotes > 0 {
 				fmt.Fprintf(m.Stderr, "minutebook: %s left out: their meetings are not here, or were forgotten\n", phrase.Count(r.LostNotes, "note or tick was", "notes and ticks were"))
 			}
+			if r.UnknownAuthors > 0 {
+				fmt.Fprintf(m.Stderr, "minutebook: %s left out: their authors are not known here; add those who were not removed with `minutebook user add`, and import again\n", phrase.Count(r.UnknownAuthors, "note or saved search was", "notes and saved searches were"))
+			}
 			if err := m.printResult(r, "%s read: %d new, %d changed, %d forgotten before, %s and %s added, %s wrong\n",
 				phrase.Meetings(r.Read), r.New, r.Changed, r.Forgotten, phrase.Recordings(r.Recordings),
 				phrase.Count(r.Notes, "note", "notes"), phrase.Count(r.LeftOut(), "line", "lines")); err != nil {
