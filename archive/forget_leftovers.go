@@ -26,21 +26,23 @@ import (
 const ProofDir = durable.TempPrefix + "proof"
 
 // sweepLeftovers deletes the leftovers of a crash in the data directory: copies for
-// an encrypted backup, databases of an interrupted migration or proof, and partial
-// recordings of forgotten meetings. Forget would not find them later. The caller has the lock of
+// an encrypted backup, databases of an interrupted migration or proof, files that a repair was
+// putting aside, and partial recordings of forgotten meetings. Forget would not find them later. The caller has the lock of
 // the data directory, so that no other process uses them.
 func (a *Archive) sweepLeftovers(ctx context.Context) error {
-	entries, err := os.ReadDir(a.dir)
-	if err != nil {
-		return fmt.Errorf("look for what a crash left: %w", err)
-	}
-	for _, e := range entries {
-		migrating := strings.Contains(e.Name(), ".db"+sqlite.MigratingSuffix) && e.Type().IsRegular()
-		if !migrating && !strings.HasPrefix(e.Name(), durable.TempPrefix) {
-			continue
+	for _, dir := range []string{a.dir, filepath.Join(a.dir, asideDir), filepath.Dir(media.QuarantinePath(a.media, a.dir, "any"))} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look for what a crash left: %w", err)
 		}
-		if err := os.RemoveAll(filepath.Join(a.dir, e.Name())); err != nil {
-			return fmt.Errorf("delete what a crash left: %w", err)
+		for _, e := range entries {
+			migrating := strings.Contains(e.Name(), ".db"+sqlite.MigratingSuffix) && e.Type().IsRegular()
+			if !migrating && !strings.HasPrefix(e.Name(), durable.TempPrefix) {
+				continue
+			}
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				return fmt.Errorf("delete what a crash left: %w", err)
+			}
 		}
 	}
 	if err := a.sweepUploads(ctx); err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // TestOpenClearsAwayWhatACrashLeft makes the files that a killed encrypted backup, a killed
-// migration and a killed proof of a backup leave behind.
+// migration, a killed proof of a backup and killed repairs leave behind.
 func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
 	a := filledArchive(t)
 	dir := a.dir
@@ -28,7 +28,8 @@ func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	const word = "Xylophonist"
-	left := []string{".tmp-backup-archive.db", ".tmp-backup-archive.db-journal", ".tmp-123", "archive.db.migrating", "archive.db.migrating-wal", "service.db.migrating", ".tmp-proof/archive.db", ".tmp-proof/restoring"}
+	left := []string{".tmp-backup-archive.db", ".tmp-backup-archive.db-journal", ".tmp-123", "archive.db.migrating", "archive.db.migrating-wal", "service.db.migrating", ".tmp-proof/archive.db", ".tmp-proof/restoring",
+		"damaged/.tmp-5", "media/damaged/.tmp-6"}
 	for _, name := range append(left, "archive.db.before-1", "notes.txt", "proof/exhibit.txt") {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
