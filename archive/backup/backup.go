@@ -93,11 +93,14 @@ type run struct {
 	total   int
 	result  Result
 
-	lineage  []string
-	written  map[string]generation.File // recordings, by this try or those before it
-	copied   map[string]generation.File // written, or by an interrupted run; no generation has them
-	unnoted  int64                      // bytes of written since copied was last noted
-	outdated bool                       // the copied databases name a recording that was deleted meanwhile
+	lineage []string
+	written map[string]generation.File // recordings, by this try or those before it
+	// copied are written, or by an interrupted run: no generation has them, or not these bytes.
+	// One without a size was being replaced, and its bytes are unknown.
+	copied    map[string]generation.File
+	replacing bool  // copied has recordings that generations have
+	unnoted   int64 // bytes of written since copied was last noted
+	outdated  bool  // the copied databases name a recording that was deleted meanwhile
 }
 
 func (b *run) run(ctx context.Context, dest string) (err error) {
@@ -149,7 +152,7 @@ func (b *run) clearAway(ctx context.Context, failure error) error {
 	noted := slices.Clone(b.dir.all)
 	if left, err := b.dir.unnamed(ctx); err != nil {
 		return err
-	} else if len(left) > 0 {
+	} else if len(left) > 0 || b.replacing {
 		if err := b.noteCopied(ctx); err != nil {
 			return err
 		}
@@ -166,7 +169,8 @@ func (b *run) readCopied(ctx context.Context, names []string) {
 			continue
 		}
 		for _, f := range generation.ReadCopied(ctx, b.dir.place, name) {
-			b.copied[f.Path] = f
+			_, known := b.earlier[f.Path]
+			b.copied[f.Path], b.replacing = f, b.replacing || known
 		}
 	}
 }

@@ -119,11 +119,15 @@ func (b *run) copyRecordings(ctx context.Context) error {
 			continue
 		}
 		f, known := b.earlier[path+b.sealedSuffix()]
+		noted, copied := b.copied[path+b.sealedSuffix()]
 		intact, err := known, error(nil)
-		if known {
+		if known && (!copied || noted == f) {
 			intact, err = b.isIntact(ctx, f)
 		} else if f, intact, err = b.takeUp(ctx, blob, path+b.sealedSuffix()); intact {
 			b.earlier[f.Path] = f // read back for the next tries too
+		}
+		if err == nil && known && !intact {
+			err = b.noteReplacing(ctx, path+b.sealedSuffix())
 		}
 		if err != nil {
 			return err
@@ -133,12 +137,12 @@ func (b *run) copyRecordings(ctx context.Context) error {
 			b.result.Kept++
 			continue
 		}
-		copied := b.result.Copied
+		before := b.result.Copied
 		if err := b.copyRecording(ctx, blob, path); err != nil {
 			return fmt.Errorf("copy recording %s: %w", blob.SHA256, err)
 		}
 		if known {
-			b.result.Replaced += b.result.Copied - copied
+			b.result.Replaced += b.result.Copied - before
 		}
 	}
 	return nil
@@ -211,6 +215,17 @@ func (b *run) takeUp(ctx context.Context, blob media.Blob, path string) (f gener
 	}
 	damaged, err := generation.FindDamaged(ctx, b.dir.place, []generation.File{f})
 	return f, err == nil && len(damaged) == 0, err
+}
+
+// noteReplacing notes before the replacement of an encrypted recording that its bytes are unknown
+// from now on. A run that is killed leaves bytes of the size that the manifests name, and other
+// ones: without the note, the next run would take them for those of the manifests.
+func (b *run) noteReplacing(ctx context.Context, path string) error {
+	if b.sealedSuffix() == "" {
+		return nil
+	}
+	b.copied[path], b.replacing = generation.File{Path: path}, true
+	return b.noteCopied(ctx)
 }
 
 // sourceReader keeps the error with which reading ended, which differs from an error

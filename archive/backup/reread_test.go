@@ -1,6 +1,8 @@
 package backup
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -84,5 +86,47 @@ func TestADamagedRecordingReplacesNone(t *testing.T) {
 	all, err := generation.List(t.Context(), dest)
 	if err != nil || len(all) != 2 {
 		t.Errorf("%d generations, %v", len(all), err)
+	}
+}
+
+// TestAnInterruptedReplacementIsReadBack ends an encrypted backup after it has replaced a rotten
+// recording by other bytes of the same size, and before its manifest; or kills it, so that it has
+// noted nothing of these bytes. The next one reads nothing again that it has no doubts about.
+func TestAnInterruptedReplacementIsReadBack(t *testing.T) {
+	t.Parallel()
+	id, err := age.GenerateX25519Identity()
+	must(t, err)
+	for _, kill := range []bool{false, true} {
+		a, dest := archivetest.WithMeetings(t, 2), t.TempDir()
+		blob := archivetest.Attach(t, a, 1, "moving pictures")
+		archivetest.Attach(t, a, 2, "more of them")
+		o := Options{Recipients: []age.Recipient{id.Recipient()}, Keep: 1}
+		backUp(t, a, dest, o)
+		copies, err := filepath.Glob(filepath.Join(dest, "media", "*", blob.SHA256+"*"))
+		must(t, err)
+		rot(t, copies[0])
+		rotten, err := os.ReadFile(copies[0])
+		must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		reread, asKilled := o, filepath.Join(t.TempDir(), "killed")
+		reread.Reread = true
+		reread.Progress = func(int, int) {
+			if now, err := os.ReadFile(copies[0]); err == nil && !bytes.Equal(now, rotten) && ctx.Err() == nil {
+				must(t, os.CopyFS(asKilled, os.DirFS(dest)))
+				cancel()
+			}
+		}
+		if _, err := Run(ctx, a, dest, reread); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if kill {
+			dest = asKilled
+		}
+		if r := backUp(t, a, dest, o); r.Copied+r.Kept != 2+2 || r.Kept < 1 || len(r.Pruned) != 1 {
+			t.Errorf("killed %t: %+v", kill, r)
+		}
+		if contents(t, restored(t, RestoreOptions{From: dest, Identities: []age.Identity{id}})) != contents(t, a) {
+			t.Errorf("killed %t: the restored archive differs", kill)
+		}
 	}
 }
