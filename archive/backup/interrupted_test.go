@@ -19,6 +19,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/generation"
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 func TestEveryDamageOfABackupIsNamedAndRefused(t *testing.T) {
@@ -287,4 +288,28 @@ func TestABackupBeginsByRemovingTheFilesOfAKilledOne(t *testing.T) {
 			t.Error("its files are still there")
 		}
 	}})
+}
+
+// TestARestoreLosesNoLogOfADatabase has another program read archive.db while it is restored, so
+// that SQLite does not empty its log when the restore closes it.
+func TestARestoreLosesNoLogOfADatabase(t *testing.T) {
+	t.Parallel()
+	a, dest, dir := archivetest.WithMeetings(t, 1), t.TempDir(), filepath.Join(t.TempDir(), "back")
+	backUp(t, a, dest, Options{})
+	o := RestoreOptions{From: dest, Dir: dir, Progress: func(done, total int) {
+		if done < total {
+			return
+		}
+		db, err := sqlite.Open(t.Context(), filepath.Join(dir, archive.RestoringFile+"-archive.db"))
+		must(t, err)
+		t.Cleanup(func() { db.Close() })
+		tx, err := db.R.BeginTx(t.Context(), nil)
+		must(t, err)
+		t.Cleanup(func() { tx.Rollback() })
+		var meetings int
+		must(t, tx.QueryRowContext(t.Context(), `SELECT count(*) FROM meetings`).Scan(&meetings))
+	}}
+	if _, err := Restore(t.Context(), o); !errors.Is(err, sqlite.ErrLogRead) {
+		t.Errorf("restored: %v", err)
+	}
 }

@@ -88,6 +88,19 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 	if err == nil {
 		err = r.nameDamaged(ctx, db.R)
 	}
+	if err == nil {
+		err = emptyLog(ctx, db)
+	}
+	return err
+}
+
+// emptyLog moves the log of a database into it before it is renamed, for SQLite does not report
+// where it fails to do so at the closing.
+func emptyLog(ctx context.Context, db *sqlite.DB) error {
+	done, err := db.TryTruncateWAL(ctx)
+	if err == nil && !done {
+		err = fmt.Errorf("empty its log: %w; end that program, and restore again", sqlite.ErrLogRead)
+	}
 	return err
 }
 
