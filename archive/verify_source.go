@@ -17,6 +17,7 @@ import (
 	"filippo.io/age"
 
 	"minutebook/archive/generation"
+	"minutebook/internal/diskspace"
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
 	"minutebook/internal/sqlite"
@@ -143,6 +144,9 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 		return nil, err
 	}
 	defer r.Close()
+	if err := s.makeRoom(g.Files[i].PlainSize); err != nil {
+		return nil, fmt.Errorf("unpack %s: %w", g.Path(), err)
+	}
 	if s.temp == "" {
 		if s.temp, err = os.MkdirTemp(s.in, durable.TempPrefix+"repair-*"); err != nil {
 			return nil, fmt.Errorf("unpack %s: %w", g.Path(), err)
@@ -155,6 +159,17 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 	db := sqlite.Connect(to, "?mode=ro&immutable=1", nil)
 	s.opened[g.Name] = db
 	return db, nil
+}
+
+// makeRoom removes the unpacked databases where the disk has no room for one more beside them: a
+// daemon may be writing there. They are unpacked again at their next use.
+func (s *BackupSource) makeRoom(need int64) error {
+	if diskspace.CheckRoom(s.in, need) == nil {
+		return nil
+	}
+	err := s.Close()
+	s.opened, s.temp = map[string]*sql.DB{}, ""
+	return errors.Join(err, diskspace.CheckRoom(s.in, need))
 }
 
 // openRecording opens a recording in the newest generation that has it undamaged. It
