@@ -119,7 +119,7 @@ func prepareDir(dir, path string, create bool) error {
 	if err := CheckFree(dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return fmt.Errorf("create data directory: %w", err)
 	}
 	return nil
