@@ -107,8 +107,12 @@ func TestRepairOfAnAwayBucketLosesNothing(t *testing.T) {
 			if !media.IsUnavailable(err) {
 				t.Errorf("verify: %v", err)
 			}
-			if _, err := Run(t.Context(), a, t.TempDir(), Options{}); !media.IsUnavailable(err) {
+			failed := t.TempDir()
+			if _, err := Run(t.Context(), a, failed, Options{}); !media.IsUnavailable(err) {
 				t.Errorf("backup: %v", err)
+			}
+			if left := archivetest.Tree(t, failed); len(left) > 1 { // the lock
+				t.Errorf("the failed backup left %d files", len(left))
 			}
 			repairFrom(t, t.Context())
 			away.Store(nil)

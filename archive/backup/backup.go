@@ -142,7 +142,7 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 // next one, unless the disk is full, and forget goes on naming the generation for them. In a
 // bucket that does not answer, the next run clears away.
 func (b *run) clearAway(ctx context.Context, failure error) error {
-	if b.name == "" || bucket.IsUnavailable(failure) {
+	if b.name == "" || b.isAway(failure) {
 		return nil
 	}
 	isFull := errors.Is(sqlite.WrapDiskFull(failure), sqlite.ErrDiskFull)
@@ -159,6 +159,12 @@ func (b *run) clearAway(ctx context.Context, failure error) error {
 		noted = append(noted, generation.Generation{Place: b.dir.place, Name: b.name, Number: generation.NumberIn(b.name), Damage: generation.ErrNone})
 	}
 	return b.archive.NoteGenerations(ctx, b.dir.place.String(), noted)
+}
+
+// isAway reports whether an error may say that the bucket of the backups does not answer. That of
+// the recordings keeps no local directory from being cleared.
+func (b *run) isAway(err error) bool {
+	return generation.LocalDir(b.dir.place) == "" && bucket.IsUnavailable(err)
 }
 
 // readCopied reads which recordings the interrupted generations among the names of a
@@ -234,7 +240,7 @@ func (b *run) makeGeneration(ctx, grace context.Context) (generation.Manifest, e
 		if err == nil && !again {
 			return m, nil
 		}
-		if !bucket.IsUnavailable(err) {
+		if !b.isAway(err) {
 			g := generation.Generation{Place: b.dir.place, Name: b.name, Number: number}
 			err = errors.Join(err, b.dir.remove(grace, g))
 		}
