@@ -215,3 +215,35 @@ func TestLiveRecordingsAreNoBackups(t *testing.T) {
 		})
 	}
 }
+
+// TestAFailedPruningKeepsTheListOfForgottenMeetings forgets a meeting while the bucket is away.
+// Then the bucket refuses to delete the older generation.
+func TestAFailedPruningKeepsTheListOfForgottenMeetings(t *testing.T) {
+	var away, keeps atomic.Bool
+	healthy := s3test.Start(t)
+	server := healthy.Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if away.Load() || keeps.Load() && r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "generation-000001") {
+				s3test.Refuse(w, http.StatusForbidden, "AccessDenied")
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	a, dest := archivetest.WithMeetings(t, 2), server.URL("recordings", "minutes")
+	backUp(t, a, dest, Options{Keep: 1})
+	away.Store(true)
+	if _, err := a.Forget(t.Context(), 1, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	away.Store(false)
+	keeps.Store(true)
+	if _, err := Run(t.Context(), a, dest, Options{Keep: 1}); !media.IsUnavailable(err) {
+		t.Errorf("backed up: %v", err)
+	}
+	place, err := generation.OpenPlace(dest)
+	must(t, err)
+	if list, err := generation.ReadForgotten(t.Context(), place); err != nil || len(list) != 1 {
+		t.Errorf("the bucket knows of %+v, %v", list, err)
+	}
+}

@@ -78,18 +78,19 @@ func missingMeetings(g generation.Generation, m generation.Manifest, forgotten [
 
 // prune removes the generations beyond those to keep, and the files of none.
 func (b *run) prune(ctx context.Context, m generation.Manifest) error {
+	noted := b.archive.NoteForgotten(ctx, b.dir.place.String()) // first: the removals may fail, each time
 	older := slices.Clone(b.dir.all)
 	b.dir.all = append(b.dir.all, generation.Generation{Manifest: m, Place: b.dir.place, Name: b.name, Number: generation.NumberIn(b.name)})
 	b.result.Pruned = []string{}
 	if n := len(older) + 1 - b.Keep; b.Keep > 0 && n > 0 && len(b.result.Doubts) == 0 && len(b.result.Lost) == 0 {
 		for _, g := range older[:n] {
 			if err := b.dir.remove(ctx, g); err != nil {
-				return err
+				return errors.Join(noted, err)
 			}
 			b.result.Pruned = append(b.result.Pruned, g.Name)
 		}
 	}
-	return errors.Join(b.dir.sweep(ctx, true), b.archive.NoteGenerations(ctx, b.dir.place.String(), b.dir.all), b.archive.NoteForgotten(ctx, b.dir.place.String()))
+	return errors.Join(noted, b.dir.sweep(ctx, true), b.archive.NoteGenerations(ctx, b.dir.place.String(), b.dir.all))
 }
 
 // Remove removes generations of a directory of backups, by their
