@@ -136,15 +136,18 @@ func (c *check) checkForgotten(ctx context.Context, o VerifyOptions, found func(
 	open, why := ids, ""
 	if o.Repair {
 		if err := a.FinishForgetting(ctx); err != nil {
-			why = " and does not finish: " + err.Error()
+			why = ": " + err.Error()
 		}
 		if open, err = a.readUnfinished(ctx); err != nil {
 			return err
 		}
 	}
 	for _, id := range ids {
-		d := Damage{Class: DamageForgetting, RecordingID: id, What: "forgetting it was interrupted", Repaired: !slices.Contains(open, id)}
-		if !d.Repaired {
+		d := Damage{Class: DamageForgetting, RecordingID: id, What: "forgetting it is not finished", Repaired: !slices.Contains(open, id)}
+		switch {
+		case !o.Repair:
+			d.What += ": the daemon goes on, or verify --repair"
+		case !d.Repaired:
 			d.What += why
 		}
 		found(d)

@@ -77,6 +77,9 @@ func TestTheFormerDataDirectoryKnowsWhatWasForgotten(t *testing.T) {
 			if _, err := back.Row(t.Context(), 1); errors.Is(err, archive.ErrForgotten) == c.back {
 				t.Errorf("the forgotten meeting: %v", err)
 			}
+			if _, damages := verify(t, back, archive.VerifyOptions{}); !c.back && !strings.Contains(fmt.Sprint(damages), "forgetting it is not finished: the daemon goes on, or verify --repair") {
+				t.Errorf("verify says %v", damages)
+			}
 			must(t, back.FinishForgetting(t.Context()))
 			if files := residue.Find(t, "zebrafish", o.Dir); !c.back && files != nil {
 				t.Errorf("it is in %v", files)
