@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/archive/export"
+	"minutebook/archive/notes"
 	"minutebook/internal/civil"
 	"minutebook/search/text"
 )
@@ -90,6 +91,7 @@ func (s *staticSite) Meeting(w io.Writer, m *export.Meeting) error {
 	}
 	for i := range p.Actions {
 		p.Actions[i].Address = moment(p.Actions[i].At)
+		_, p.Actions[i].Here = m.Added.Ticks[notes.Item{RecordingID: m.Row.RecordingID, At: p.Actions[i].At, Text: p.Actions[i].Text}]
 	}
 	for i := range p.Highlights {
 		p.Highlights[i].Address = moment(p.Highlights[i].From)

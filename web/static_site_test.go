@@ -14,6 +14,7 @@ import (
 	"filippo.io/age"
 
 	"minutebook/archive/export"
+	"minutebook/archive/notes"
 	"minutebook/internal/testrun"
 )
 
@@ -25,7 +26,7 @@ func exportSite(t *testing.T, s *site, recipients ...age.Recipient) (string, exp
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	r, err := export.Run(t.Context(), s.archive, export.Options{Dir: dir, Format: export.HTML, Site: pages, Recipients: recipients})
+	r, err := export.Run(t.Context(), s.archive, export.Options{Dir: dir, Format: export.HTML, Site: pages, Notes: s.notes, Recipients: recipients})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +97,16 @@ func TestStaticSiteShows(t *testing.T) {
 		"transcript":[{"speaker":{"display_name":"Ana <b>"},"text":"One & two.","timestamp":"00:00:01"},{"speaker":{"display_name":"Bo"},"text":"Three.","timestamp":"00:01:01"}],
 		"default_summary":{"template_name":"General","markdown_formatted":"## Plan\n\nSee [there](https://svc.example/7?timestamp=62.5) <img src=x>"},
 		"action_items":[{"description":"Write it down","recording_timestamp":"00:01:02","completed":false,"assignee":{"name":"Bo"}}]`))
+	if err := s.notes.Tick(t.Context(), notes.Owner, notes.NewItem(7, 62*time.Second, "Write it down")); err != nil {
+		t.Fatal(err)
+	}
 	dir, _ := exportSite(t, s)
 	found, err := filepath.Glob(filepath.Join(dir, "meetings", "2026-03-04-*-7.html"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("the meeting's file: %v, %v", found, err)
 	}
 	for path, want := range map[string][]string{
-		found[0]: {"&lt;script&gt;alert(1)", "Wednesday, 4 March 2026, 10:00 UTC", "Ana &lt;b&gt;", "One &amp; two.", `href="#e1"`, "Write it down",
+		found[0]: {"&lt;script&gt;alert(1)", "Wednesday, 4 March 2026, 10:00 UTC", "Ana &lt;b&gt;", "One &amp; two.", `href="#e1"`, "Write it down", `aria-label="done">✓`, "done here",
 			`<span class="who" dir="auto">Bo</span>`, `<a href="#e1"`, `href="../static/style.css"`, `<a href="../index.html">← Meetings</a>`, "no recording",
 			`href="../people/ana-b.html"`, `href="../people/ana-ruiz.html"`, `href="../people/bo.html"`},
 		filepath.Join(dir, "people", "bo.html"): {"<h1>Bo</h1>", "1 meeting", `href="../meetings/2026-03-04-`, `href="../static/style.css"`, "Wednesday, 4 March 2026"},

@@ -82,6 +82,32 @@ func TestAQueryKeepsTheNotesOfTheOthers(t *testing.T) {
 	}
 }
 
+// TestAQueryKeepsTheMergedPeople exports what a query finds into a folder that has everything,
+// and into an empty one, for somebody else.
+func TestAQueryKeepsTheMergedPeople(t *testing.T) {
+	a, everything := archivetest.WithMeetings(t, 2), t.TempDir()
+	d, err := notes.Open(t.Context(), notes.Options{Archive: a})
+	if err == nil {
+		_, err = d.Merge(t.Context(), notes.Owner, "Ann", "ann@example.com")
+	}
+	if err == nil {
+		_, err = d.Save(t.Context(), notes.Owner, "Prices", "price")
+	}
+	if err == nil {
+		_, err = d.Add(t.Context(), notes.Note{RecordingID: 1, Text: "remark", Person: notes.Owner})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	exportTo(t, a, Options{Dir: everything, Format: JSON, Notes: d})
+	for dir, want := range map[string]int{everything: 3, t.TempDir(): 1} {
+		exportTo(t, a, Options{Dir: dir, Format: NDJSON, IDs: []int64{1}, Notes: d})
+		if raw, err := os.ReadFile(filepath.Join(dir, notes.FileName)); err != nil || bytes.Count(raw, []byte("\n")) != want {
+			t.Errorf("%v, want %d lines of\n%s", err, want, raw)
+		}
+	}
+}
+
 // TestAFileThatIsCutIsWrittenAgain cuts files as a power cut does, and edits one.
 func TestAFileThatIsCutIsWrittenAgain(t *testing.T) {
 	key, err := age.GenerateX25519Identity()

@@ -258,8 +258,8 @@ func replaceFile(path string, content []byte) error {
 	return nil
 }
 
-// removeForgotten removes the files of meetings that were forgotten since the last
-// export.
+// removeForgotten removes the files of meetings that were forgotten since the last export, and
+// takes the meetings from the lists: also those that failed between the list and their file.
 func (x *run) removeForgotten(ctx context.Context) error {
 	ids, _, err := x.archive.Tombstones(ctx)
 	if err != nil {
@@ -274,7 +274,9 @@ func (x *run) removeForgotten(ctx context.Context) error {
 			if err := x.remove(f); err != nil {
 				return fmt.Errorf("forgotten meeting %d: %w", id, err)
 			}
-			if err := x.ledger.removeMeeting(f.Format, id); err != nil {
+		}
+		for _, format := range []Format{Markdown, HTML} {
+			if err := x.ledger.removeMeeting(format, id); err != nil {
 				return err
 			}
 		}

@@ -73,6 +73,7 @@ var ledgerAdditions = []struct{ table, column, change string }{
 	{"files", "recipients", `ALTER TABLE files ADD COLUMN recipients TEXT NOT NULL DEFAULT ''`}, // a hash of the age recipients
 	{"present", "name", `ALTER TABLE present ADD COLUMN name TEXT NOT NULL DEFAULT ''`},         // the person's in that meeting
 	{"joined", "recording_id", `CREATE TABLE joined (recording_id INTEGER PRIMARY KEY) STRICT`}, // the meetings of meetings.ndjson
+	{"whole", "format", `CREATE TABLE whole (format TEXT PRIMARY KEY) STRICT`},                  // notes.ndjson, where an export without a query wrote it
 }
 
 // ledger is the open ledger of an export's directory. Its methods may be

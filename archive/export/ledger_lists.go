@@ -104,6 +104,26 @@ func (l *ledger) setJoined(ids []int64) error {
 	return l.afterWrite(err)
 }
 
+// setWhole says that notes.ndjson is of an export of everything.
+func (l *ledger) setWhole() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.Exec(`INSERT OR IGNORE INTO whole (format) VALUES (?)`, NDJSON)
+	return l.afterWrite(err)
+}
+
+// isWhole reports whether notes.ndjson was of an export of everything.
+func (l *ledger) isWhole() (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var ignored int
+	found, err := l.Scan(`SELECT 1 FROM whole WHERE format = ?`, []any{NDJSON}, &ignored)
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", ledgerName, err)
+	}
+	return found, nil
+}
+
 // pageFiles returns the pages of people and of the list of meetings, in a format.
 func (l *ledger) pageFiles(format Format) ([]file, error) {
 	return l.listFiles(`SELECT what, format, name FROM files WHERE format = ?1 AND NOT sealed

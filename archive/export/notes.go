@@ -96,13 +96,17 @@ func (m *Meeting) checkItem(item api.ActionItem) (at time.Duration, mark rune) {
 }
 
 // noteIDs returns the meetings whose notes are exported, nil for all: those of this export and
-// those that the directory has from others.
-func (x *run) noteIDs() ([]int64, error) {
+// those that the directory has from others. The rows about no meeting (persons) are of exports
+// of everything: who gets the meetings of a query does not get everybody's searches, unless
+// the directory has them.
+func (x *run) noteIDs() (ids []int64, persons bool, err error) {
 	if x.IDs == nil {
-		return nil, nil
+		return nil, true, x.ledger.setWhole()
 	}
-	there, err := x.ledger.readableMeetings()
-	return append(slices.Concat([]int64{}, x.IDs), there...), err
+	if ids, err = x.ledger.readableMeetings(); err == nil {
+		persons, err = x.ledger.isWhole()
+	}
+	return append(slices.Concat([]int64{}, x.IDs), ids...), persons, err
 }
 
 // writeNotes writes everything that people have added, private notes too, as JSON lines
@@ -110,11 +114,11 @@ func (x *run) noteIDs() ([]int64, error) {
 // share the file.
 func (x *run) writeNotes(ctx context.Context) error {
 	var content bytes.Buffer
-	ids, err := x.noteIDs()
+	ids, persons, err := x.noteIDs()
 	if err != nil {
 		return err
 	}
-	if err := x.Notes.WriteLines(ctx, &content, ids, x.Authors); err != nil {
+	if err := x.Notes.WriteLines(ctx, &content, ids, persons, x.Authors); err != nil {
 		return err
 	}
 	f := &file{What: "file:" + notes.FileName, Format: NDJSON, Name: notes.FileName}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,5 +66,45 @@ func TestFormatsShareTheFileOfNotes(t *testing.T) {
 		if raw, err := os.ReadFile(filepath.Join(dir, notes.FileName)); err != nil || !bytes.Contains(raw, []byte("stays")) {
 			t.Errorf("%s: %s, %v", name, raw, err)
 		}
+	}
+}
+
+// TestAMeetingThatFailedAndWasForgottenIsOnNoList forgets a meeting that an export put on the
+// lists, and whose file it did not write.
+func TestAMeetingThatFailedAndWasForgottenIsOnNoList(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "one", "a"), archivetest.Meeting(2, "Xylophonist", "a"))
+	x, err := newRun(t.Context(), a, Options{Dir: dir, Format: Markdown})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := a.Row(t.Context(), 2)
+	var m *Meeting
+	if err == nil {
+		m, _, err = x.read(t.Context(), row)
+	}
+	if err == nil {
+		err = x.enter(m)
+	}
+	if err = errors.Join(err, x.ledger.close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Forget(t.Context(), 2, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	exportTo(t, a, Options{Dir: dir, Format: JSON})
+	for name, content := range archivetest.Tree(t, dir) {
+		if strings.Contains(content, "Xylophonist") {
+			t.Errorf("%s has the title of the forgotten meeting", name)
+		}
+	}
+}
+
+// TestMeetingsWithoutADateStandByThemselves lists a meeting of March and one without a date.
+func TestMeetingsWithoutADateStandByThemselves(t *testing.T) {
+	var b strings.Builder
+	err := markdownIndex(&b, List{Count: 2, Meetings: slices.Values([]ListEntry{{File: "a.md", Title: "A", Start: archivetest.Epoch}, {File: "b.md", Title: "B"}})})
+	if want := "# Meetings\n\n## March 2026\n\n- 2026-03-01 [A](a.md)\n\n## Undated\n\n- undated [B](b.md)\n"; err != nil || b.String() != want {
+		t.Errorf("%s, %v", &b, err)
 	}
 }

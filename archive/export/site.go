@@ -173,7 +173,11 @@ func markdownIndex(w io.Writer, all List) error {
 	b.WriteString("# Meetings\n")
 	month := ""
 	for e := range all.Meetings {
-		if m := e.Start.UTC().Format("January 2006"); m != month && civil.IsKnown(e.Start) {
+		m := "Undated"
+		if civil.IsKnown(e.Start) {
+			m = e.Start.UTC().Format("January 2006")
+		}
+		if m != month {
 			month = m
 			fmt.Fprintf(b, "\n## %s\n\n", month)
 		}

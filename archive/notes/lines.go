@@ -71,14 +71,14 @@ type savedLine struct {
 }
 
 // WriteLines writes everything that can be read back as JSON lines, private notes too,
-// in an order that stays the same. With ids it writes only the rows about these meetings.
-// Secrets, and up to where somebody has looked, are left out, and so are the rows about
+// in an order that stays the same: the rows about some meetings, all with nil, and, with
+// persons, the merged people and saved searches too. Secrets, and up to where somebody has looked, are left out, and so are the rows about
 // meetings that are being forgotten.
-func (d *DB) WriteLines(ctx context.Context, w io.Writer, ids []int64, authors Authors) error {
+func (d *DB) WriteLines(ctx context.Context, w io.Writer, ids []int64, persons bool, authors Authors) error {
 	x := lineWriter{ctx: ctx, out: json.NewEncoder(w), authors: authors, addresses: map[int64]string{}}
 	x.out.SetEscapeHTML(false)
 	err := d.writeMeetings(&x, ids)
-	if err == nil && ids == nil {
+	if err == nil && persons {
 		err = d.writePersons(&x)
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ func TestLinesHaveNothingOfAMeetingThatIsBeingForgotten(t *testing.T) {
 	var d *DB
 	var out bytes.Buffer
 	a.OnForget("earlier than the notes", func(ctx context.Context, _ int64) error {
-		return d.WriteLines(ctx, &out, nil, Authors{})
+		return d.WriteLines(ctx, &out, nil, true, Authors{})
 	})
 	d = openNotes(t, a)
 	for id := range int64(2) {
@@ -63,7 +63,7 @@ func TestExportReadsBack(t *testing.T) {
 	check(t, err)
 	authors := people(map[int64]string{ann: "ann@example.com", bob: "bob@example.com"})
 	var out, again bytes.Buffer
-	check(t, d.WriteLines(ctx, &out, nil, authors))
+	check(t, d.WriteLines(ctx, &out, nil, true, authors))
 
 	back := openNotes(t, archivetest.WithMeetings(t, 2))
 	others := people(map[int64]string{8: "ann@example.com", 9: "bob@example.com"})
@@ -73,7 +73,7 @@ func TestExportReadsBack(t *testing.T) {
 			t.Fatalf("read back %+v, %v", sum, err)
 		}
 	}
-	check(t, back.WriteLines(ctx, &again, nil, others))
+	check(t, back.WriteLines(ctx, &again, nil, true, others))
 	if again.String() != out.String() {
 		t.Errorf("exported again:\n%s\nwas\n%s", &again, &out)
 	}
@@ -81,7 +81,7 @@ func TestExportReadsBack(t *testing.T) {
 		t.Errorf("Ann's notes: %v, %v", own, err)
 	}
 	var part bytes.Buffer
-	check(t, d.WriteLines(ctx, &part, []int64{2}, authors))
+	check(t, d.WriteLines(ctx, &part, []int64{2}, false, authors))
 	if n := strings.Count(part.String(), "\n"); n != 2 || strings.Contains(part.String(), "of Ann") {
 		t.Errorf("of one meeting:\n%s", &part)
 	}
@@ -106,7 +106,7 @@ func TestNothingComesToOthersThanItsAuthor(t *testing.T) {
 	_, err = d.Merge(ctx, bob, "Ann", "ann@example.com")
 	check(t, err)
 	var out bytes.Buffer
-	check(t, d.WriteLines(ctx, &out, nil, people(map[int64]string{ann: Removed + "ann@example.com", bob: "bob@example.com"})))
+	check(t, d.WriteLines(ctx, &out, nil, true, people(map[int64]string{ann: Removed + "ann@example.com", bob: "bob@example.com"})))
 	back := openNotes(t, archivetest.WithMeetings(t, 1))
 	here := map[int64]string{8: "ann@example.com"}
 	for _, want := range []Imported{{Read: 7, New: 3, Unknown: 4}, {Read: 7, Unknown: 4}, {Read: 7, New: 3, Unknown: 1}} {
@@ -136,7 +136,7 @@ func TestAnOlderExportHasNoNameOfAForgottenMeeting(t *testing.T) {
 		check(t, err)
 	}
 	var out bytes.Buffer
-	check(t, d.WriteLines(ctx, &out, nil, Authors{}))
+	check(t, d.WriteLines(ctx, &out, nil, true, Authors{}))
 	_, err := a.Forget(ctx, 1, "asked for")
 	check(t, err)
 	for range 2 {
@@ -193,7 +193,7 @@ func FuzzReadLines(f *testing.F) {
 		sum, err := d.ReadLines(ctx, bytes.NewReader(raw), Authors{})
 		check(t, err)
 		var out, again bytes.Buffer
-		check(t, d.WriteLines(ctx, &out, nil, Authors{}))
+		check(t, d.WriteLines(ctx, &out, nil, true, Authors{}))
 		rows := bytes.Count(out.Bytes(), []byte("\n"))
 		if sum.New != rows || sum.New+sum.Skipped+len(sum.Wrong) > sum.Read {
 			t.Fatalf("%q: %+v left\n%s", raw, sum, &out)
@@ -203,7 +203,7 @@ func FuzzReadLines(f *testing.F) {
 				t.Fatalf("%q left\n%s, of which is read %+v, %v", raw, &out, sum, err)
 			}
 		}
-		check(t, back.WriteLines(ctx, &again, nil, Authors{}))
+		check(t, back.WriteLines(ctx, &again, nil, true, Authors{}))
 		if again.String() != out.String() {
 			t.Fatalf("%q left\n%s, which is exported again as\n%s", raw, &out, &again)
 		}
