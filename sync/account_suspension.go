@@ -115,7 +115,8 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 	if err := s.classify(ctx, a, a.Client.Check(ctx)); err != nil {
 		return err
 	}
-	if err := s.saveSuspension(ctx, a, nil); err != nil {
+	// A list may have been refused because the account was.
+	if err := errors.Join(s.forgetRefusedLists(ctx, a), s.saveSuspension(ctx, a, nil)); err != nil {
 		return err
 	}
 	a.mu.Lock()

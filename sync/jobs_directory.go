@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,46 +18,73 @@ import (
 const refusedRetry = 7 * 24 * time.Hour
 
 // readDirectory reads meeting types, teams, the members of each team and, if
-// the account may, users. The archive takes each list whole or not at all.
+// the account may, users. The archive takes each list whole or not at all. Once the service
+// refuses the account nothing more is read: what it then answers says nothing of a list.
 func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
-	return errors.Join(
-		s.readList(ctx, a, "meeting types", nil, func() error {
-			types, err := collect(func() iter.Seq2[api.MeetingType, error] { return a.Client.MeetingTypes(ctx) })
-			if err = errors.Join(err, checkReadable(types, func(t api.MeetingType) string { return t.Name })); err != nil {
-				return err
-			}
-			return s.archive.PutMeetingTypes(ctx, a.Name, types)
-		}),
-		s.readList(ctx, a, "teams", func() error { return s.archive.EndTeams(ctx, a.Name) }, func() error {
-			teams, err := collect(func() iter.Seq2[api.Team, error] { return a.Client.Teams(ctx) })
-			if err = errors.Join(err, checkReadable(teams, func(t api.Team) string { return t.Name })); err != nil {
-				return err
-			}
-			members, err := s.readMembers(ctx, a, distinctTeams(teams))
-			if err != nil {
-				return err
-			}
-			if members == nil {
-				err = s.archive.EndTeamMembers(ctx, a.Name)
-			}
-			return errors.Join(err, s.archive.PutTeams(ctx, a.Name, teams, members...))
-		}),
-		s.readList(ctx, a, "users", func() error { return s.archive.EndUsers(ctx, a.Name) }, func() error {
-			users, err := collect(func() iter.Seq2[api.User, error] { return a.Client.Users(ctx, api.UserQuery{}) })
-			if err != nil {
-				return err
-			}
-			if len(users) == 0 {
-				return errors.New("the list is empty, though whoever may read it is on it")
-			}
-			email := func(u api.User) string { return u.Email }
-			if err := checkReadable(users, email); err != nil { // a deactivation does not wait for it
-				addressed := slices.DeleteFunc(users, func(u api.User) bool { return strings.TrimSpace(u.Email) == "" })
-				return errors.Join(err, s.archive.PutSomeUsers(ctx, a.Name, addressed))
-			}
-			return s.archive.PutUsers(ctx, a.Name, users)
-		}),
-	)
+	var failed []error
+	for _, list := range s.directoryLists() {
+		err := s.readList(ctx, a, list)
+		failed = append(failed, err)
+		if errors.Is(err, errSuspended) {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// directoryList is a list of the directory. end, where it is set, removes the rights that an
+// account has from the list.
+type directoryList struct {
+	name string
+	read func(context.Context, *account) error
+	end  func(ctx context.Context, account string) error
+}
+
+func (s *Syncer) directoryLists() []directoryList {
+	return []directoryList{
+		{name: "meeting types", read: s.readMeetingTypes},
+		{name: "teams", read: s.readTeams, end: s.archive.EndTeams},
+		{name: "users", read: s.readUsers, end: s.archive.EndUsers},
+	}
+}
+
+func (s *Syncer) readMeetingTypes(ctx context.Context, a *account) error {
+	types, err := collect(func() iter.Seq2[api.MeetingType, error] { return a.Client.MeetingTypes(ctx) })
+	if err = errors.Join(err, checkReadable(types, func(t api.MeetingType) string { return t.Name })); err != nil {
+		return err
+	}
+	return s.archive.PutMeetingTypes(ctx, a.Name, types)
+}
+
+func (s *Syncer) readTeams(ctx context.Context, a *account) error {
+	teams, err := collect(func() iter.Seq2[api.Team, error] { return a.Client.Teams(ctx) })
+	if err = errors.Join(err, checkReadable(teams, func(t api.Team) string { return t.Name })); err != nil {
+		return err
+	}
+	members, err := s.readMembers(ctx, a, distinctTeams(teams))
+	if err != nil {
+		return err
+	}
+	if members == nil {
+		err = s.archive.EndTeamMembers(ctx, a.Name)
+	}
+	return errors.Join(err, s.archive.PutTeams(ctx, a.Name, teams, members...))
+}
+
+func (s *Syncer) readUsers(ctx context.Context, a *account) error {
+	users, err := collect(func() iter.Seq2[api.User, error] { return a.Client.Users(ctx, api.UserQuery{}) })
+	if err != nil {
+		return err
+	}
+	if len(users) == 0 {
+		return errors.New("the list is empty, though whoever may read it is on it")
+	}
+	email := func(u api.User) string { return u.Email }
+	if err := checkReadable(users, email); err != nil { // a deactivation does not wait for it
+		addressed := slices.DeleteFunc(users, func(u api.User) bool { return strings.TrimSpace(u.Email) == "" })
+		return errors.Join(err, s.archive.PutSomeUsers(ctx, a.Name, addressed))
+	}
+	return s.archive.PutUsers(ctx, a.Name, users)
 }
 
 // readMembers reads the members of each team; nil where the service ignores the filter, and
@@ -65,33 +93,38 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 func (s *Syncer) readMembers(ctx context.Context, a *account, teams []api.Team) ([]archive.TeamMembers, error) {
 	found := make([]archive.TeamMembers, len(teams))
 	for i, team := range teams {
-		members, err := readTeam(ctx, a, team.Name)
-		if err != nil {
+		members, err := collect(func() iter.Seq2[api.TeamMember, error] { return a.Client.TeamMembers(ctx, team.Name) })
+		if err = errors.Join(err, checkReadable(members, memberEmail)); err != nil {
 			return nil, err
 		}
 		found[i] = archive.TeamMembers{Team: team.Name, Members: members}
 	}
-	if len(teams) < 2 || !haveSameMembers(found) {
+	if len(teams) == 0 {
 		return found, nil
 	}
-	nobody, err := readTeam(ctx, a, unknownTeam)
-	if rejected := new(api.Error); errors.As(err, &rejected) && rejected.Status/100 == 4 && !api.IsTemporary(err) && !api.IsAccountRefused(err) {
-		return found, nil // the service looks at the filter
-	}
-	if err != nil || !haveSameMembers(append(found[:1:1], archive.TeamMembers{Members: nobody})) {
+	ignored, err := ignoresTeam(ctx, a)
+	if err != nil || !ignored {
 		return found, err
 	}
-	s.log.Warn().Str("account", a.Name).Msg("every team has the same members, and so has one that does not exist: the service does not filter them, so none are kept")
+	s.log.Warn().Str("account", a.Name).Msg("a team that does not exist has members: the service does not filter them by team, so none are kept")
 	return nil, nil
 }
+
+func memberEmail(m api.TeamMember) string { return m.Email }
 
 // unknownTeam is a name that no team has. A service that lists members for it lists them
 // for every name.
 const unknownTeam = "no team has this name"
 
-func readTeam(ctx context.Context, a *account, team string) ([]api.TeamMember, error) {
-	members, err := collect(func() iter.Seq2[api.TeamMember, error] { return a.Client.TeamMembers(ctx, team) })
-	return members, errors.Join(err, checkReadable(members, func(m api.TeamMember) string { return m.Email }))
+// ignoresTeam reports whether the service lists members of a team that does not exist.
+func ignoresTeam(ctx context.Context, a *account) (bool, error) {
+	for member, err := range a.Client.TeamMembers(ctx, unknownTeam) {
+		if rejected := new(api.Error); errors.As(err, &rejected) && rejected.Status/100 == 4 && !api.IsTemporary(err) && !api.IsAccountRefused(err) {
+			return false, nil // the service looks at the name
+		}
+		return true, cmp.Or(err, checkReadable([]api.TeamMember{member}, memberEmail))
+	}
+	return false, nil
 }
 
 // distinctTeams removes teams that the list repeats: each costs calls.
@@ -104,48 +137,45 @@ func distinctTeams(teams []api.Team) []api.Team {
 	})
 }
 
-// haveSameMembers reports whether all lists have the same members, at least one.
-func haveSameMembers(lists []archive.TeamMembers) bool {
-	key := func(l archive.TeamMembers) string {
-		var emails []string
-		for _, m := range l.Members {
-			emails = append(emails, m.Email)
-		}
-		slices.Sort(emails)
-		return strings.Join(emails, "\n")
-	}
-	for _, l := range lists[1:] {
-		if key(l) != key(lists[0]) {
-			return false
-		}
-	}
-	return len(lists[0].Members) > 0
-}
-
-// readList calls read for one list of the directory, unless the service refused
-// the list within the last week. A refusal is remembered and is no failure; end
-// then removes the rights that an earlier list gave, since nobody can tell
-// whether they still hold.
-func (s *Syncer) readList(ctx context.Context, a *account, name string, end, read func() error) error {
-	key := a.markKey("sync/refused/" + name)
+// readList reads one list of the directory, unless the service refused the list within the
+// last week. A refusal is remembered and is no failure; the rights that an earlier list gave
+// then end, since nobody can tell whether they still hold. It is believed when the service
+// accepts the account after it.
+func (s *Syncer) readList(ctx context.Context, a *account, list directoryList) error {
+	key := a.refusedKey(list.name)
 	at, refused, err := loadMark[time.Time](ctx, s.archive, key)
 	if err != nil || refused && distance(at, s.now()) < refusedRetry {
 		return err
 	}
-	err = s.classify(ctx, a, read())
-	if api.IsForbidden(err) {
-		s.log.Info().Str("account", a.Name).Str("list", name).Msg("the account may not read this list; next try in a week")
-		if end != nil {
-			if err := end(); err != nil {
+	err = s.classify(ctx, a, list.read(ctx, a))
+	if api.IsForbidden(err) && !errors.Is(err, errSuspended) {
+		if err := s.classify(ctx, a, a.Client.Check(ctx)); err != nil {
+			return fmt.Errorf("find out whether %s of account %s or the account is refused: %w", list.name, a.Name, err)
+		}
+		s.log.Info().Str("account", a.Name).Str("list", list.name).Msg("the account may not read this list; next try in a week")
+		if list.end != nil {
+			if err := list.end(ctx, a.Name); err != nil {
 				return err
 			}
 		}
 		return s.archive.SetMarks(ctx, newMark(key, s.now()))
 	}
 	if err != nil {
-		return fmt.Errorf("read %s of account %s: %w", name, a.Name, err)
+		return fmt.Errorf("read %s of account %s: %w", list.name, a.Name, err)
 	}
 	return nil
+}
+
+// refusedKey is the key of the mark of a list that the service refused the account.
+func (a *account) refusedKey(list string) string { return a.markKey("sync/refused/" + list) }
+
+// forgetRefusedLists has the lists asked for again that the service refused the account.
+func (s *Syncer) forgetRefusedLists(ctx context.Context, a *account) error {
+	var marks []archive.Mark
+	for _, list := range s.directoryLists() {
+		marks = append(marks, archive.Mark{Key: a.refusedKey(list.name)})
+	}
+	return s.archive.SetMarks(ctx, marks...)
 }
 
 // collect reads a list to its end. It reads an empty list twice, since an empty

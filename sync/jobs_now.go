@@ -21,7 +21,7 @@ func (s *Syncer) CheckJob(account, job string) error {
 
 // RunJob runs a job of an account now, whatever the schedule says, and returns when it
 // ended. While the job runs already it returns at once. An account that the service
-// refuses is tried again first.
+// refuses is tried again first, and lists of the directory that it refused are asked for.
 func (s *Syncer) RunJob(ctx context.Context, account, job string) error {
 	if err := s.CheckJob(account, job); err != nil {
 		return err
@@ -33,6 +33,11 @@ func (s *Syncer) RunJob(ctx context.Context, account, job string) error {
 	ctx = withPersonPriority(api.WithOrder(ctx, s.archive.NextOrder))
 	if err := s.checkUsable(ctx, a, true); err != nil {
 		return err
+	}
+	if job == JobDirectory {
+		if err := s.forgetRefusedLists(ctx, a); err != nil {
+			return err
+		}
 	}
 	return s.runJob(ctx, a, job, false, nil)
 }
