@@ -116,6 +116,15 @@ func FormatOffset(d time.Duration) string {
 	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
+// ToOffset returns the offset that is so many seconds into a recording; 0 for numbers that
+// are no offset.
+func ToOffset(seconds float64) time.Duration {
+	if !(seconds > 0) || seconds > maxOffsetHours*3600 {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
 func offsetError(s string) error {
 	return fmt.Errorf("parse offset %q: %w", shorten(s, 40), errOffset)
 }

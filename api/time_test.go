@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 )
@@ -47,6 +48,11 @@ func TestParseOffset(t *testing.T) {
 	for _, in := range []string{"", "7", "a:b:c", "00:60:00", "00:00:60", "-1:00:00", "1:2:3:4", "00:00:01.", "00:00:01.5s", "00:00:1e3", "999999999:00:00", "::"} {
 		if got, err := ParseOffset(in); err == nil {
 			t.Errorf("%q was read as %v", in, got)
+		}
+	}
+	for seconds, want := range map[float64]time.Duration{1.5: 1500 * time.Millisecond, -1: 0, 1e300: 0, math.Inf(1): 0, math.NaN(): 0} {
+		if got := ToOffset(seconds); got != want {
+			t.Errorf("%g seconds are %v, want %v", seconds, got, want)
 		}
 	}
 	for d, want := range map[time.Duration]string{-time.Second: "00:00:00", 1999 * time.Millisecond: "00:00:01", 100 * time.Hour: "100:00:00"} {

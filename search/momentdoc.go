@@ -39,7 +39,7 @@ func (s *source) notesDuring(st entryRange) string {
 	to := s.endOfRange(st)
 	var text string
 	for _, h := range s.meeting.Highlights.Or(nil) {
-		if secondsToDuration(h.StartTime) < to && secondsToDuration(h.EndTime) > from || secondsToDuration(h.StartTime) >= from && secondsToDuration(h.StartTime) < to {
+		if api.ToOffset(h.StartTime) < to && api.ToOffset(h.EndTime) > from || api.ToOffset(h.StartTime) >= from && api.ToOffset(h.StartTime) < to {
 			text += highlightText(h) + "\n"
 		}
 	}
@@ -59,11 +59,4 @@ func (s *source) endOfRange(st entryRange) time.Duration {
 		return s.entries[st.To].Offset
 	}
 	return s.entries[st.To-1].Offset + momentLength
-}
-
-func secondsToDuration(f float64) time.Duration {
-	if f < 0 || f > 1e7 {
-		return 0
-	}
-	return time.Duration(f * float64(time.Second))
 }

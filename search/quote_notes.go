@@ -80,7 +80,7 @@ func listNotes(m *api.Meeting, crm []string) []note {
 	}
 	for _, h := range m.Highlights.Or(nil) {
 		text := strings.TrimSpace(h.Summary.Or("") + " " + h.Text.Or(""))
-		add(segment.FieldHighlights, api.PartHighlights, secondsToDuration(h.StartTime), "", text, h.Type)
+		add(segment.FieldHighlights, api.PartHighlights, api.ToOffset(h.StartTime), "", text, h.Type)
 	}
 	for _, line := range crm {
 		add(segment.FieldCRM, api.PartCRM, -1, "", line, "")

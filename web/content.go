@@ -59,7 +59,7 @@ func newHighlights(m *api.Meeting, id int64) []highlight {
 	var out []highlight
 	for _, h := range m.Highlights.Or(nil) {
 		v := highlight{Kind: h.Type, Summary: h.Summary.Or(""), Text: h.Text.Or(""),
-			From: toDuration(h.StartTime), To: toDuration(h.EndTime)}
+			From: api.ToOffset(h.StartTime), To: api.ToOffset(h.EndTime)}
 		if v.Summary == "" {
 			v.Summary, v.Text = v.Text, ""
 		}
@@ -67,15 +67,6 @@ func newHighlights(m *api.Meeting, id int64) []highlight {
 		out = append(out, v)
 	}
 	return out
-}
-
-// toDuration converts seconds. It returns 0 for numbers that are no offset in a
-// recording.
-func toDuration(f float64) time.Duration {
-	if !(f > 0) || f > 1e6 {
-		return 0
-	}
-	return time.Duration(f * float64(time.Second))
 }
 
 // newCRM returns nil for a meeting without CRM records.

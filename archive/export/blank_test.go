@@ -35,6 +35,19 @@ func TestBlankNamesLeaveNoMarks(t *testing.T) {
 	}
 }
 
+// TestHighlightsAtNoTime begin with the recording, as on the page.
+func TestHighlightsAtNoTime(t *testing.T) {
+	var notes api.Meeting
+	if err := json.Unmarshal([]byte(`{"highlights": [{"type": "", "text": "far", "start_time": 1.7e9}, {"type": "", "text": "before", "start_time": -1e300}]}`), &notes); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	err := WriteMarkdown(&b, &Meeting{Row: &archive.Row{Title: "Odd"}, Notes: &notes})
+	if want := "\n- `00:00:00`: far\n- `00:00:00`: before\n"; err != nil || !strings.HasSuffix(b.String(), want) {
+		t.Errorf("%s, %v; want %s", b.String(), err, want)
+	}
+}
+
 // TestActionItemsWithoutATime has no time for one that the service gives none, instead of the
 // beginning of the recording.
 func TestActionItemsWithoutATime(t *testing.T) {

@@ -34,7 +34,7 @@ func WriteMarkdown(w io.Writer, m *Meeting) error {
 	if marks, _ := m.Notes.Highlights.Get(); len(marks) > 0 {
 		b.WriteString("\n## Highlights\n\n")
 		for _, h := range marks {
-			at := time.Duration(h.StartTime * float64(time.Second))
+			at := api.ToOffset(h.StartTime)
 			fmt.Fprintf(b, "- %s%s: %s\n", mdStrong(h.Type), moments.format(at), mdText(cmp.Or(h.Summary.Or(""), h.Text.Or(""))))
 		}
 	}
