@@ -38,7 +38,7 @@ func ParseKey(text string) (Key, error) {
 // ListQuery selects meetings. Zero fields do not restrict.
 type ListQuery struct {
 	Viewer        Viewer
-	After, Before time.Time // exclusive, on the order's Start
+	After, Before time.Time // exclusive, on the order's Start; no meeting without a date
 	Type          string    // name of a meeting type
 	Team          string    // the recorder's team
 	RecordedBy    string    // the recorder's email
@@ -90,6 +90,9 @@ func (a *Archive) listTerms(ctx context.Context, q ListQuery) (where []string, a
 	}
 	if !q.Before.IsZero() {
 		add(`m.sort_at < ?`, q.Before.UnixMilli())
+	}
+	if !q.After.IsZero() || !q.Before.IsZero() {
+		add(`m.sort_at <> 0`) // its time is known
 	}
 	if q.Type != "" {
 		add(`m.meeting_type = ?`, q.Type)

@@ -46,9 +46,7 @@ func (h Deps) answerAssistant(ctx context.Context, q AssistantRequest, _ Emit) (
 	s, err := mcp.New(mcp.Options{Archive: h.Archive, Index: index, ViewerOf: func(context.Context) archive.Viewer { return archive.Viewer{All: true} },
 		PageURL: h.PageURL, Location: h.Location, Version: h.Version, Logger: h.Logger, View: h.ownersView,
 		AddNotes: func(ctx context.Context, r *search.Request) {
-			if view, err := h.ownersView(ctx); err == nil && view.Groups != nil { // a search without them is better than none
-				r.SamePerson = view.Groups.Same
-			}
+			_ = h.addNotes(ctx, r) // a search without them is better than none
 		}})
 	if err != nil {
 		return nil, err

@@ -26,13 +26,14 @@ type noted struct {
 	archive *archive.Archive
 	notes   *notes.DB
 	people  *access.DB
+	index   *search.Index
 }
 
 func newNoted(t *testing.T) noted {
 	t.Helper()
 	a := archivetest.WithMeetings(t, 1)
 	x, _ := withIndex(t, a)
-	n := noted{archive: a}
+	n := noted{archive: a, index: x}
 	var err error
 	if n.notes, err = notes.Open(t.Context(), notes.Options{Archive: a}); err != nil {
 		t.Fatal(err)
@@ -154,6 +155,23 @@ func TestNotesOfARemovedPersonAreNobodyElses(t *testing.T) {
 		if len(reads) != 1 || len(saved) != 0 || err != nil || failed != nil {
 			t.Errorf("person %d reads %+v and has %+v, %v, %v", person, reads, saved, err, failed)
 		}
+	}
+}
+
+// TestAssistantsFindTheOwnersNotes has `minutebook mcp` find a word of a note, as the page's
+// /mcp does.
+func TestAssistantsFindTheOwnersNotes(t *testing.T) {
+	n := newNoted(t)
+	if err := n.index.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.notes.Add(t.Context(), notes.Note{RecordingID: 1, Text: "the xylophonist", Person: notes.Owner, Private: true}); err != nil {
+		t.Fatal(err)
+	}
+	answer := callNoted[control.AssistantResult](t, n.Registry, "assistant", control.AssistantRequest{Message: []byte(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_meetings","arguments":{"query":"note:xylophonist"}}}`)})
+	if text := string(answer.Reply); !strings.Contains(text, `"total":1}`) || !strings.Contains(text, `"part":"notes"`) {
+		t.Errorf("the assistant is told %s", text)
 	}
 }
 

@@ -2,7 +2,7 @@
 // Protocol: search, list and read meetings, and list action items.
 //
 // It promises to read only: no tool changes anything. Every answer is bounded,
-// says where it goes on, and names recording_id and offset, so that an assistant
+// says where it goes on or that it is cut, and names recording_id and offset, so that an assistant
 // can point to the second where something was said. The server's instructions
 // declare the content of meetings to be data, because anyone may have said it.
 //

@@ -16,6 +16,9 @@ import (
 	"minutebook/internal/civil"
 )
 
+// errCursor is the error of a cursor that no answer had.
+var errCursor = errors.New("cursor is not the next_cursor of an answer")
+
 type listArgs struct {
 	After  string `json:"after,omitempty" jsonschema:"YYYY-MM-DD, on or after this day"`
 	Before string `json:"before,omitempty" jsonschema:"YYYY-MM-DD, before this day"`
@@ -47,7 +50,7 @@ func (s *Server) listMeetings(ctx context.Context, _ *sdk.CallToolRequest, a lis
 	if a.Cursor != "" {
 		key, err := archive.ParseKey(a.Cursor)
 		if err != nil {
-			return nil, listAnswer{}, errors.New("cursor is not the next_cursor of an answer")
+			return nil, listAnswer{}, errCursor
 		}
 		q.Cursor = &key
 	}
@@ -99,11 +102,12 @@ type actionArgs struct {
 	Person string `json:"person,omitempty" jsonschema:"the assignee's name or e-mail address; - for items without an assignee"`
 	State  string `json:"state,omitempty" jsonschema:"open, done or all; default open"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"1 to 200; default 50"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before"`
 }
 
 type actionAnswer struct {
 	ActionItems []listedActionItem `json:"action_items"`
-	More        bool               `json:"more,omitempty" jsonschema:"there are older ones"`
+	NextCursor  string             `json:"next_cursor,omitempty"`
 }
 
 type listedActionItem struct {
@@ -123,6 +127,13 @@ func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a 
 	default:
 		return nil, actionAnswer{}, errors.New("state is open, done or all")
 	}
+	if a.Cursor != "" {
+		key, err := archive.ParseActionKey(a.Cursor)
+		if err != nil {
+			return nil, actionAnswer{}, errCursor
+		}
+		q.After = &key
+	}
 	view, err := s.view(ctx)
 	if err != nil {
 		return nil, actionAnswer{}, s.publicError("listing action items", err)
@@ -135,13 +146,16 @@ func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a 
 	if err != nil {
 		return nil, actionAnswer{}, s.publicError("listing action items", err)
 	}
-	out := actionAnswer{ActionItems: []listedActionItem{}, More: list.More}
+	out := actionAnswer{ActionItems: []listedActionItem{}}
 	for _, key := range list.Keys {
 		i, ok := rows[key]
 		if !ok {
 			continue // it has just gone
 		}
 		out.ActionItems = append(out.ActionItems, listedActionItem{s.actionItem(view, i), i.RecordingID, i.Title, s.formatDate(i.Start)})
+		if list.More {
+			out.NextCursor = i.Key().String()
+		}
 	}
 	return nil, out, nil
 }
@@ -149,7 +163,7 @@ func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a 
 // actionItem returns an action item, which may have been done here.
 func (s *Server) actionItem(view roster.View, row archive.ActionRow) actionItem {
 	_, ticked := view.Ticks[notes.NewItem(row.RecordingID, row.Offset, row.Description)]
-	item := actionItem{Description: row.Description, Done: row.Completed || ticked, Assignee: cmp.Or(row.Assignee, row.Email),
+	item := actionItem{Description: shorten(row.Description), Done: row.Completed || ticked, Assignee: cmp.Or(row.Assignee, row.Email),
 		URL: s.link(row.RecordingID, row.Offset)}
 	if row.Offset >= 0 {
 		item.At = api.FormatOffset(row.Offset)

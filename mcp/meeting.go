@@ -27,7 +27,7 @@ type meetingAnswer struct {
 	ActionItems []actionItem `json:"action_items,omitempty"`
 	Highlights  []highlight  `json:"highlights,omitempty"`
 	Entries     int          `json:"transcript_entries"`
-	Gone        bool         `json:"gone,omitempty" jsonschema:"the service does not show it any more"`
+	Cut         bool         `json:"cut,omitempty" jsonschema:"it was too long: the ends of the summary and of lists are left out, and stand on the page"`
 }
 
 type invited struct {
@@ -62,7 +62,7 @@ func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meeti
 		return nil, meetingAnswer{}, s.publicError("reading the meeting", err)
 	}
 	out := meetingAnswer{head: s.head(row), Team: m.RecordedBy.Team.Or(""), Language: m.TranscriptLanguage,
-		Entries: row.Entries, Gone: row.Gone}
+		Entries: row.Entries}
 	view, err := s.view(ctx)
 	if err != nil {
 		return nil, meetingAnswer{}, s.publicError("reading the meeting", err)
@@ -76,14 +76,18 @@ func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meeti
 			out.Invited = append(out.Invited, invited{i.Name.Or(""), i.Email.Or(""), i.IsExternal})
 		}
 	}
-	out.Summary = m.DefaultSummary.Or(api.Summary{}).MarkdownFormatted.Or("")
+	summary := m.DefaultSummary.Or(api.Summary{}).MarkdownFormatted.Or("")
+	out.Summary = cutText(summary, maxPart)
 	for _, row := range items {
 		out.ActionItems = append(out.ActionItems, s.actionItem(view, row))
 	}
 	for _, h := range m.Highlights.Or(nil) {
-		at := time.Duration(h.StartTime * float64(time.Second))
-		out.Highlights = append(out.Highlights, highlight{h.Type, h.Summary.Or(""), h.Text.Or(""), api.FormatOffset(at), s.link(row.RecordingID, at)})
+		at := api.ToOffset(h.StartTime)
+		out.Highlights = append(out.Highlights, highlight{h.Type, shorten(h.Summary.Or("")), shorten(h.Text.Or("")), api.FormatOffset(at), s.link(row.RecordingID, at)})
 	}
+	n := len(out.Invited) + len(out.ActionItems) + len(out.Highlights)
+	out.Invited, out.ActionItems, out.Highlights = cutList(out.Invited), cutList(out.ActionItems), cutList(out.Highlights)
+	out.Cut = len(out.Summary) < len(summary) || len(out.Invited)+len(out.ActionItems)+len(out.Highlights) < n
 	return nil, out, nil
 }
 
@@ -106,11 +110,8 @@ type utterance struct {
 	URL     string `json:"url,omitempty" jsonschema:"this second on the archive's page"`
 }
 
-// maxText is the length of the talk in one answer, in bytes: some ten minutes.
-const maxText = 12_000
-
 func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a transcriptArgs) (*sdk.CallToolResult, transcriptAnswer, error) {
-	from, first, err := parseFrom(a.From)
+	from, first, skipped, err := parseFrom(a.From)
 	to := time.Duration(math.MaxInt64)
 	if err == nil && a.To != "" {
 		if to, err = api.ParseOffset(a.To); err != nil {
@@ -131,7 +132,7 @@ func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a t
 	out := transcriptAnswer{head: s.head(row), Entries: []utterance{}}
 	size := 0
 	for _, e := range entries {
-		if e.Offset < from || e.Offset > to {
+		if e.Offset < from || e.Offset.Truncate(time.Second) > to { // as it is shown
 			continue
 		}
 		from = 0 // from here on in the order of the transcript, whose times may go back
@@ -139,27 +140,41 @@ func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a t
 			out.NextFrom = entryMark + strconv.Itoa(e.Index)
 			break
 		}
-		size += len(e.Text)
-		out.Entries = append(out.Entries, utterance{api.FormatOffset(e.Offset), e.Speaker, e.Text, s.link(row.RecordingID, e.Offset)})
+		begin := min(skipped, len(e.Text))
+		skipped = 0
+		u := utterance{api.FormatOffset(e.Offset), e.Speaker, cutText(e.Text[begin:], maxText), s.link(row.RecordingID, e.Offset)}
+		out.Entries = append(out.Entries, u)
+		size += measure(u)
+		if end := begin + len(u.Text); end < len(e.Text) {
+			out.NextFrom = entryMark + strconv.Itoa(e.Index) + byteMark + strconv.Itoa(end)
+			break
+		}
 	}
 	return nil, out, nil
 }
 
 // entryMark begins a place in a transcript that is an entry and not a time: times go back,
-// and entries share a second.
-const entryMark = "#"
+// and entries share a second. In a very long entry byteMark begins the place in its text.
+const (
+	entryMark = "#"
+	byteMark  = "+"
+)
 
-// parseFrom reads where a piece begins: a time, or an entry by its index.
-func parseFrom(text string) (from time.Duration, first int, err error) {
-	index, isEntry := strings.CutPrefix(text, entryMark)
+// parseFrom reads where a piece begins: a time, or an entry by its index and the bytes that
+// are skipped of its text.
+func parseFrom(text string) (from time.Duration, first, skipped int, err error) {
+	place, isEntry := strings.CutPrefix(text, entryMark)
 	switch {
 	case isEntry:
-		first, err = strconv.Atoi(index)
+		index, bytes, isInside := strings.Cut(place, byteMark)
+		if first, err = strconv.Atoi(index); err == nil && isInside {
+			skipped, err = strconv.Atoi(bytes)
+		}
 	case text != "":
 		from, err = api.ParseOffset(text)
 	}
-	if err != nil {
-		return 0, 0, errors.New("from is a time into the recording, as HH:MM:SS, or next_from of the piece before")
+	if err != nil || skipped < 0 {
+		return 0, 0, 0, errors.New("from is a time into the recording, as HH:MM:SS, or next_from of the piece before")
 	}
-	return from, first, nil
+	return from, first, skipped, nil
 }

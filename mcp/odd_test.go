@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,42 @@ func TestUnknownValuesAreNotInvented(t *testing.T) {
 	var people peopleAnswer
 	if problem := call(t, c, "list_people", map[string]any{"name": "bob@x.example"}, &people); problem != "" || len(people.People) != 1 || people.People[0].Last != "" {
 		t.Errorf("people: %s, %+v", problem, people)
+	}
+}
+
+// TestOddMeetingsAreTold has a meeting without a date, with a highlight at no time, a speaker
+// between two seconds, and gone at the service: no list by date has it, its highlight is at
+// the beginning, the entry is there at the second that is shown, and every answer says that
+// it is gone.
+func TestOddMeetingsAreTold(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	archivetest.Apply(t, s.Archive, archivetest.Epoch, []byte(`{"recording_id":1,"title":"Odd","highlights":[{"type":"Insight","text":"x","start_time":1.7e9},
+		{"type":"Insight","text":"x","start_time":-5}],"transcript":[{"speaker":{"display_name":"Ada"},"text":"between","timestamp":"00:00:10.700"},
+		{"speaker":{"display_name":"Ada"},"text":"later","timestamp":"00:00:11"}]}`))
+	archivetest.Damage(t, filepath.Join(s.Archive.Dir(), "archive.db"), `UPDATE meetings SET gone_at = 5 WHERE recording_id = 1`)
+	c := connect(t, s)
+	for _, args := range []map[string]any{{"before": "2100-01-01"}, {"after": "1900-01-01"}, {}} {
+		var list listAnswer
+		args["limit"] = 100
+		if problem := call(t, c, "list_meetings", args, &list); problem != "" {
+			t.Fatal(problem)
+		}
+		at := slices.IndexFunc(list.Meetings, func(m head) bool { return m.RecordingID == 1 })
+		if dated := len(args) > 1; len(list.Meetings) < 2 || dated != (at < 0) || at >= 0 && !list.Meetings[at].Gone {
+			t.Errorf("%v: %d meetings, the one without a date at %d: %+v", args, len(list.Meetings), at, list.Meetings)
+		}
+	}
+	var meeting meetingAnswer
+	if problem := call(t, c, "get_meeting", map[string]any{"recording_id": 1}, &meeting); problem != "" {
+		t.Fatal(problem)
+	}
+	if len(meeting.Highlights) != 2 || meeting.Highlights[0].At != "00:00:00" || !strings.HasSuffix(meeting.Highlights[1].URL, "?t=0") || !meeting.Gone {
+		t.Errorf("the meeting is %+v", meeting)
+	}
+	var text transcriptAnswer
+	if problem := call(t, c, "read_transcript", map[string]any{"recording_id": 1, "from": "00:00:10", "to": "00:00:10"}, &text); problem != "" ||
+		len(text.Entries) != 1 || text.Entries[0].Text != "between" || !text.Gone {
+		t.Errorf("%s; the transcript is %+v", problem, text)
 	}
 }
 

@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,13 +15,15 @@ import (
 )
 
 type peopleArgs struct {
-	Name  string `json:"name,omitempty" jsonschema:"only people with this in a name or address"`
-	Limit int    `json:"limit,omitempty" jsonschema:"1 to 200; default 50"`
+	Name   string `json:"name,omitempty" jsonschema:"only people with this in a name or address"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"1 to 200; default 50"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before"`
 }
 
 type peopleAnswer struct {
-	People []person `json:"people"`
-	Total  int      `json:"total"`
+	People     []person `json:"people"`
+	Total      int      `json:"total"`
+	NextCursor string   `json:"next_cursor,omitempty"`
 }
 
 // person is somebody who appears in meetings. Persons that were merged are one.
@@ -35,6 +39,10 @@ type person struct {
 }
 
 func (s *Server) listPeople(ctx context.Context, _ *sdk.CallToolRequest, a peopleArgs) (*sdk.CallToolResult, peopleAnswer, error) {
+	first, err := strconv.Atoi(cmp.Or(a.Cursor, "0")) // among those with the name
+	if err != nil {
+		return nil, peopleAnswer{}, errCursor
+	}
 	view, err := s.view(ctx)
 	if err != nil {
 		return nil, peopleAnswer{}, s.publicError("listing people", err)
@@ -49,9 +57,12 @@ func (s *Server) listPeople(ctx context.Context, _ *sdk.CallToolRequest, a peopl
 		if !slices.ContainsFunc(p.Names, func(name string) bool { return strings.Contains(strings.ToLower(name), wanted) }) {
 			continue
 		}
-		if out.Total++; out.Total <= limit {
+		if out.Total++; out.Total > first && len(out.People) < limit {
 			out.People = append(out.People, person{p.Name, p.Names, p.Meetings, p.Spoke, p.Share(), s.formatDate(p.Last), p.Open, p.Done})
 		}
+	}
+	if next := first + len(out.People); len(out.People) > 0 && next < out.Total {
+		out.NextCursor = strconv.Itoa(next)
 	}
 	return nil, out, nil
 }
@@ -71,6 +82,7 @@ type trend struct {
 	AtLeast  bool         `json:"at_least,omitempty" jsonschema:"the counts are lower bounds"`
 	Meetings bool         `json:"meetings,omitempty" jsonschema:"meetings are counted, since the query has no words"`
 	Points   []trendPoint `json:"points"`
+	More     bool         `json:"more,omitempty" jsonschema:"the points were too many: the earliest months, or those who said it least, are left out"`
 }
 
 type trendPoint struct {
@@ -107,7 +119,7 @@ func (s *Server) countTrends(ctx context.Context, _ *sdk.CallToolRequest, a tren
 	}
 	out := trendsAnswer{Trends: []trend{}}
 	for _, t := range trends {
-		v := trend{Query: t.Query, Total: t.Total, AtLeast: !t.Exact, Meetings: t.Meetings, Points: []trendPoint{}}
+		v := trend{Query: t.Query, Total: t.Total, AtLeast: !t.Exact, Meetings: t.Meetings, Points: []trendPoint{}, More: len(t.Points) > mostPoints}
 		points := t.Points[:min(len(t.Points), mostPoints)] // those with most
 		if request.By == search.TrendMonth {
 			points = t.Points[max(0, len(t.Points)-mostPoints):] // the latest

@@ -39,6 +39,7 @@ type head struct {
 	Minutes     int    `json:"minutes,omitempty"`
 	Type        string `json:"meeting_type,omitempty"`
 	RecordedBy  string `json:"recorded_by,omitempty"`
+	Gone        bool   `json:"gone,omitempty" jsonschema:"the service does not show it any more"`
 	URL         string `json:"url,omitempty" jsonschema:"the meeting on the archive's page"`
 }
 
@@ -51,7 +52,7 @@ type moment struct {
 	At      string `json:"at,omitempty" jsonschema:"HH:MM:SS into the recording"`
 	Speaker string `json:"speaker,omitempty"`
 	Text    string `json:"text"`
-	Part    string `json:"part" jsonschema:"where it stands: transcript, default_summary, action_items, highlights, crm_matches or meeting"`
+	Part    string `json:"part" jsonschema:"where it stands: transcript, default_summary, action_items, highlights, crm_matches, notes or meeting"`
 	URL     string `json:"url,omitempty"`
 }
 
@@ -76,7 +77,7 @@ func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArg
 	for _, h := range answer.Meetings {
 		f := found{head: s.head(h.Row), Moments: []moment{}}
 		for _, m := range h.Moments {
-			v := moment{Speaker: m.Speaker, Text: m.Text, Part: string(m.Part)}
+			v := moment{Speaker: m.Speaker, Text: shorten(m.Text), Part: string(m.Part)}
 			if m.Offset >= 0 {
 				v.At, v.URL = api.FormatOffset(m.Offset), s.link(h.Row.RecordingID, m.Offset)
 			}
@@ -90,7 +91,7 @@ func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArg
 // head returns the head of a meeting.
 func (s *Server) head(r *archive.Row) head {
 	h := head{RecordingID: r.RecordingID, Title: r.Title, Date: s.formatDate(r.Key().Start), Type: r.MeetingType,
-		RecordedBy: r.RecordedBy.Name, URL: s.link(r.RecordingID, -1)}
+		RecordedBy: r.RecordedBy.Name, Gone: r.Gone, URL: s.link(r.RecordingID, -1)}
 	if h.Title == "" {
 		h.Title = r.MeetingTitle
 	}

@@ -116,7 +116,7 @@ func (s *Server) openMeeting(ctx context.Context, id int64) (*archive.Row, error
 }
 
 const queryHelp = `The query language: words (all must occur), "phrase", -not, OR, ( ), prefix*, fuzzy~, and the fields ` +
-	`speaker: person: recorded-by: email: domain: team: type: title: language: after: before: on: last:7d longer:30m ` +
+	`speaker: person: recorded-by: email: domain: team: type: title: language: note: after: before: on: last:7d longer:30m ` +
 	`shorter: has:video is:external in:summary action:open assignee: sort:date`
 
 // readingTool describes a tool that changes nothing and reaches nothing beyond the
