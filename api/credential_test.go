@@ -111,7 +111,10 @@ func TestErrorKinds(t *testing.T) {
 	for err, refused := range map[error]bool{
 		wrap(&Error{Status: 401, Path: "/users"}): true, wrap(&Error{Status: 403, Path: "/meetings"}): true,
 		wrap(&Error{Status: 403, Path: "/users"}): false, wrap(&Error{Status: 403, Path: "/recordings/1/download"}): false,
-		wrap(&Error{Status: 400, Path: "/meetings"}): false, fmt.Errorf("x: %w", &ReconnectError{Account: "work", Reason: "lost"}): true,
+		wrap(&Error{Status: 400, Path: "/meetings"}): false, wrap(&Error{Status: 400, Path: "/meeting_types"}): true,
+		wrap(&Error{Status: 404, Path: "/meeting_types"}): true, wrap(&Error{Status: 422, Path: "/meeting_types"}): true,
+		wrap(&Error{Status: 404, Path: "/meeting_types", Cursor: true}): false, wrap(&Error{Status: 429, Path: "/meeting_types"}): false,
+		wrap(&Error{Status: 500, Path: "/meeting_types"}): false, fmt.Errorf("x: %w", &ReconnectError{Account: "work", Reason: "lost"}): true,
 		errors.New("x"): false,
 	} {
 		if IsAccountRefused(err) != refused {

@@ -59,7 +59,8 @@ func IsUnusable(err error) bool { return errors.Is(err, errUnusable) }
 
 // IsAccountRefused reports whether the account gets no answers until a person acts:
 // its credential was refused, its OAuth connection is lost, or its user is
-// deactivated, which is some 4xx where no permission is needed (specification 5.3).
+// deactivated, which is some 4xx where no permission is needed (specification 5.3). For
+// meeting types that is any 4xx, since nothing else about their first page can be refused.
 func IsAccountRefused(err error) bool {
 	if NeedsReconnect(err) || IsBlocked(err) {
 		return true
@@ -68,14 +69,24 @@ func IsAccountRefused(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	switch e.Status {
-	case http.StatusUnauthorized:
+	switch {
+	case e.Status == http.StatusUnauthorized:
 		return true
+	case e.Cursor || !IsRefused(e):
+		return false
+	case e.Path == "/meeting_types":
+		return true
+	}
+	switch e.Status {
 	case http.StatusPaymentRequired, http.StatusForbidden, http.StatusGone, http.StatusLocked:
-		return !e.Cursor && (e.Path == "/meetings" || e.Path == "/meeting_types")
+		return e.Path == "/meetings"
 	}
 	return false
 }
+
+// IsRefused reports whether the service refused a call, and would refuse it again: some 4xx.
+// It may be the account that is refused, see [IsAccountRefused].
+func IsRefused(err error) bool { return statusOf(err)/100 == 4 && !IsTemporary(err) }
 
 // IsForbidden reports whether the caller lacks the permission (403).
 func IsForbidden(err error) bool { return statusOf(err) == http.StatusForbidden }

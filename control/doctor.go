@@ -214,7 +214,7 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 		e.examineClock(page.Date, page.AnsweredAt)
 	case errors.Is(err, context.DeadlineExceeded):
 		e.add(subject, SeverityWarning, "is base_url right, and the network there? The call may also wait for the account's budget", "%s", noAnswer(client.Repeated()))
-	case api.IsAccountRefused(err):
+	case api.IsAccountRefused(err) && !api.IsNotFound(err):
 		remedy := "give it a valid key (api_key, api_key_file)"
 		if slices.Contains(e.h.OAuthAccounts(), account) {
 			remedy = "check its app ([accounts.oauth] client_id and client_secret), or connect it again: minutebook auth login " + account
@@ -223,7 +223,7 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 	case api.IsTemporary(err):
 		e.add(subject, SeverityWarning, "is base_url right, and the network there? Where the service fails itself (5xx), only waiting helps", "the call fails: %v", err)
 	default:
-		e.add(subject, SeverityError, "check base_url, which ends in /external/v1", "the call fails: %v", err)
+		e.add(subject, SeverityError, "check base_url, which ends in /external/v1, and that its user is active", "the call fails: %v", err)
 	}
 }
 

@@ -17,6 +17,8 @@ type account struct {
 	leave    context.CancelFunc       // ends life
 	accepted chan struct{}            // gets a value when the account is no longer suspended
 	mustPoll atomic.Bool              // the service refused the callback address, so downloads are polled
+	// takesAddress: the service has taken a callback address.
+	takesAddress atomic.Bool
 
 	mu        sync.Mutex // guards the fields below
 	suspended *suspension

@@ -41,7 +41,7 @@ func refuseAll(u *rig.Upstream, from string, code int32) *atomic.Int32 {
 func TestARefusedAccountIsRefusedNoRecording(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	for _, code := range []int32{http.StatusForbidden, http.StatusNotFound} {
+	for _, code := range []int32{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity} {
 		for _, from := range []string{"/download", "/transcript"} {
 			t.Run(fmt.Sprint(code, from), func(t *testing.T) {
 				t.Parallel()
@@ -61,7 +61,7 @@ func TestARefusedAccountIsRefusedNoRecording(t *testing.T) {
 						t.Errorf("while the user is deactivated: %+v", d)
 					}
 					st, err := s.Status(t.Context())
-					if suspended := st.Accounts[0].Suspended != ""; err != nil || suspended != (code == http.StatusForbidden) {
+					if suspended := st.Accounts[0].Suspended != ""; err != nil || !suspended {
 						t.Errorf("suspended %t, %v", suspended, err)
 					}
 					edit(t, u, 1, created, "", "")
@@ -73,5 +73,71 @@ func TestARefusedAccountIsRefusedNoRecording(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A user is deactivated for longer than new recordings and late content are waited for: an old
+// meeting has its recording, and a new one its transcript, once the user is active again.
+func TestWhatIsRefusedWithTheAccountIsAskedForLater(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for _, code := range []int32{http.StatusNotFound, http.StatusUnprocessableEntity} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				now := rig.Today()
+				u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, append(rig.Meetings(1, now.Add(-20*day), time.Hour),
+					withoutTranscripts(t, rig.Meeting(2, now.Add(-time.Minute)))...))
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				refuses := refuseAll(u, "/download", code)
+				_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(10 * day)
+				if d := queued(t, ar, 1); d.State != archive.DownloadWanted || refuses.Load() == 0 {
+					t.Errorf("while the user is deactivated: %+v", d)
+				}
+				edit(t, u, 2, now.Add(-time.Minute), "", "")
+				refuses.Store(0)
+				time.Sleep(2 * day)
+				if c := meetingCounts(t, ar); c.WithRecording != 2 || c.WithTranscript != 2 {
+					t.Errorf("once the user is active again: %+v", c)
+				}
+			})
+		})
+	}
+}
+
+// A list that is answered some 4xx suspends the account within one run of a job, whichever it
+// is, and a list that alone is refused does not.
+func TestARefusedListOfMeetingsIsNotTheAccount(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for _, all := range []bool{true, false} {
+		t.Run(fmt.Sprint(all), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+				var refuses atomic.Bool
+				inner := u.Wire.Handler
+				u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if refuses.Load() && (all || strings.HasSuffix(r.URL.Path, "/meetings")) {
+						w.WriteHeader(http.StatusNotFound)
+						return
+					}
+					inner.ServeHTTP(w, r)
+				})
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				s, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{CatchUp: "*/5 * * * *"},
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(time.Minute)
+				refuses.Store(true)
+				time.Sleep(10 * time.Minute)
+				if reason := s.Suspended("ada"); (reason != "") != all {
+					t.Errorf("suspended: %q", reason)
+				}
+			})
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 	case a.OAuth:
 		err = fmt.Errorf("%w; check that its app is registered at the service (client_id and client_secret of [accounts.oauth]) and that its user is active there", err)
 	default:
-		err = fmt.Errorf("%w; check its key (api_key, api_key_file) and that its user is active at the service", err)
+		err = fmt.Errorf("%w; check its key (api_key, api_key_file), base_url, and that its user is active at the service", err)
 	}
 	now := s.now()
 	p := &suspension{Since: now, Tried: now, Reason: err.Error(), Unconnected: api.NeedsReconnect(err)}
@@ -130,9 +131,19 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 	return nil
 }
 
+// classifyRefusal is classify for a call that the service may have refused because it refuses
+// the whole account, which looks like a lasting refusal of a meeting, a recording or a query.
+func (s *Syncer) classifyRefusal(ctx context.Context, a *account, err error) error {
+	err = s.classify(ctx, a, err)
+	if !api.IsRefused(err) || errors.Is(err, errSuspended) || api.IsCursorRefused(err) {
+		return err
+	}
+	return cmp.Or(s.checkRefusal(ctx, a), err)
+}
+
 // checkRefusal returns an error if the service refuses the whole account, and not just the
-// meeting of which it refused something: the keys of deactivated users get some 4xx, which
-// looks like a lasting refusal of each meeting. It asks at most once a minute.
+// meeting of which it refused something: the keys of deactivated users get some 4xx for
+// everything. It asks at most once a minute.
 func (s *Syncer) checkRefusal(ctx context.Context, a *account) error {
 	a.mu.Lock()
 	checked := a.checked

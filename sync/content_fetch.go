@@ -39,19 +39,22 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 	return group, nil
 }
 
-// fetchContent reads the missing content of one meeting.
+// fetchContent reads the missing content of one meeting. Where the service finds none of it
+// (404), it may be the account that is refused.
 func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask, t *runStats) error {
 	ctx = withTaskPriority(ctx, task)
 	var batch []archive.Observation
 	now := s.now()
+	isMissing, isAnswered := false, false
 	read := func(wanted *bool, part api.Part, src archive.Source, call func(context.Context, int64) (*api.Content, error)) error {
 		if !*wanted {
 			return nil
 		}
 		c, err := call(ctx, task.RecordingID)
 		if err != nil {
-			return s.classify(ctx, a, err)
+			return s.classifyRefusal(ctx, a, err)
 		}
+		isMissing, isAnswered = isMissing || c.NotFound, isAnswered || !c.NotFound
 		t.countContent()
 		if c.Raw != nil {
 			*wanted = false
@@ -65,6 +68,9 @@ func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask,
 		read(&remaining.Transcript, api.PartTranscript, archive.SourceTranscript, a.Client.Transcript),
 		read(&remaining.Summary, api.PartSummary, archive.SourceSummary, a.Client.Summary),
 	)
+	if err == nil && isMissing && !isAnswered {
+		err = s.checkRefusal(ctx, a)
+	}
 	return s.applyContent(ctx, a, remaining, batch, now, err)
 }
 
@@ -74,12 +80,7 @@ func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask,
 func (s *Syncer) applyContent(ctx context.Context, a *account, remaining contentTask, batch []archive.Observation, now time.Time, failed error) error {
 	var wanted []contentTask
 	done := []int64{remaining.RecordingID}
-	forbidden := api.IsForbidden(failed)
-	if forbidden {
-		if err := s.checkRefusal(ctx, a); err != nil {
-			failed, forbidden = err, false
-		}
-	}
+	forbidden := api.IsForbidden(failed) && !errors.Is(failed, errSuspended)
 	switch {
 	case failed != nil && !forbidden:
 		wanted, done = []contentTask{remaining}, nil

@@ -18,6 +18,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/residue"
+	"minutebook/internal/testrun"
 	"minutebook/receiver"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -227,29 +228,56 @@ func status(d rig.Announced, status string) string {
 // A service that does not take the address is polled, and not given one again.
 func TestARefusedAddressIsNotGivenAgain(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)},
-			rig.Meetings(6, rig.Today().Add(-time.Hour), time.Hour))
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		var refused atomic.Int64
-		next := u.Wire.Handler
-		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost && r.ContentLength > 2 {
-				refused.Add(1)
-				w.WriteHeader(http.StatusBadRequest)
-				return
-			}
-			next.ServeHTTP(w, r)
+	for _, code := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)},
+					rig.Meetings(6, rig.Today().Add(-20*day), time.Hour))
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				var refused atomic.Int64
+				next := u.Wire.Handler
+				u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodPost && r.ContentLength > 2 {
+						refused.Add(1)
+						w.WriteHeader(code)
+						return
+					}
+					next.ServeHTTP(w, r)
+				})
+				_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, PublicURL: public, Fetchers: 1,
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(10 * time.Minute)
+				if c := meetingCounts(t, ar); c.WithRecording != 6 {
+					t.Errorf("after ten minutes: %+v", c)
+				}
+				if n := refused.Load(); n == 0 || n > 2 {
+					t.Errorf("%d calls gave an address, want the first ones only", n)
+				}
+			})
 		})
-		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, PublicURL: public, Fetchers: 1,
+	}
+}
+
+// Once the service has taken an address, 422 means that there is no media, and costs one call.
+func TestAnAddressThatWasTakenIsNotDoubted(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, rig.Meetings(2, rig.Today().Add(-time.Hour), time.Hour))
+		recordings(t, u, "", `{"recording_id": 1, "media": "none"}`)
+		u.Announce(func(rig.Announced) {})
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, PublicURL: public,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
-		time.Sleep(10 * time.Minute)
-		if c := meetingCounts(t, ar); c.WithRecording != 6 {
-			t.Errorf("after ten minutes: %+v", c)
+		time.Sleep(10 * day)
+		if d, at := queued(t, ar, 1), requested(u, 1); d.State != archive.DownloadNone || len(at) < 10 || len(at) > 11 {
+			t.Errorf("without media: %+v, asked for at %v", d, at)
 		}
-		if n := refused.Load(); n == 0 || n > 2 {
-			t.Errorf("%d calls gave an address, want the first ones only", n)
+		if c := meetingCounts(t, ar); c.WithRecording != 1 {
+			t.Errorf("the other one: %+v", c)
 		}
 	})
 }

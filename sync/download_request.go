@@ -65,11 +65,11 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	}
 	d, err := l.postRequest(ctx, a, row.RecordingID)
 	release()
+	err = l.s.classifyRefusal(ctx, a, err)
 	switch {
+	case errors.Is(err, errSuspended):
+		return err
 	case api.IsForbidden(err), api.IsNotFound(err):
-		if err := l.s.checkRefusal(ctx, a); err != nil {
-			return err
-		}
 		return l.markRefused(ctx, t, a.Name, err)
 	case api.IsNoMedia(err):
 		row.State, row.Reason = archive.DownloadNone, err.Error()
@@ -80,7 +80,7 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 		}
 		return l.closeRow(ctx, t, row)
 	case err != nil:
-		return l.s.classify(ctx, a, err)
+		return err
 	}
 	row.DownloadID, row.Requests = d.DownloadID, row.Requests+1
 	row.RequestedAt, row.ExpiresAt, row.State = l.s.now(), time.Time{}, archive.DownloadRequested
@@ -93,25 +93,30 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 // postRequest sends the request at the lowest priority: each link that it opens
 // is followed by a read at the highest one, and would keep the meetings
 // waiting. If the service refuses the callback address, it is asked without
-// one, now and until the process ends.
+// one, now and until the process ends. An answer 422 may mean the address, as long as the
+// service has taken none, or that there is no media.
 func (l *downloader) postRequest(ctx context.Context, a *account, id int64) (*api.Download, error) {
 	ctx = api.WithPriority(ctx, api.PriorityLater)
-	announced := l.isAnnounced(a)
-	if announced {
+	var refused error
+	if l.isAnnounced(a) {
 		token, err := l.s.archive.Inbox().NewCallback(ctx, a.Name, id, inbox.KindDownload, callbackTTL)
 		if err != nil {
 			return nil, err
 		}
 		d, err := a.Client.RequestDownload(ctx, id, callbackURL(l.s.opt.PublicURL, inbox.KindDownload, token))
-		var refused *api.Error
-		if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest {
+		if err == nil {
+			a.takesAddress.Store(true)
+		}
+		var answer *api.Error
+		if !errors.As(err, &answer) || answer.Status != http.StatusBadRequest && (!api.IsNoMedia(err) || a.takesAddress.Load()) {
 			return d, err
 		}
-		l.s.log.Warn().Str("account", a.Name).Err(err).Msg("the service does not take the callback address: downloads are polled")
+		refused = err
 	}
 	d, err := a.Client.RequestDownload(ctx, id, "")
-	if announced && err == nil {
+	if refused != nil && err == nil {
 		a.mustPoll.Store(true)
+		l.s.log.Warn().Str("account", a.Name).Err(refused).Msg("the service does not take the callback address: downloads are polled")
 	}
 	return d, err
 }

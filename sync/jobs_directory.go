@@ -119,7 +119,7 @@ const unknownTeam = "no team has this name"
 // ignoresTeam reports whether the service lists members of a team that does not exist.
 func ignoresTeam(ctx context.Context, a *account) (bool, error) {
 	for member, err := range a.Client.TeamMembers(ctx, unknownTeam) {
-		if rejected := new(api.Error); errors.As(err, &rejected) && rejected.Status/100 == 4 && !api.IsTemporary(err) && !api.IsAccountRefused(err) {
+		if api.IsRefused(err) && !api.IsAccountRefused(err) {
 			return false, nil // the service looks at the name
 		}
 		return true, cmp.Or(err, checkReadable([]api.TeamMember{member}, memberEmail))

@@ -41,7 +41,7 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 	}
 	page, err := o.account.Client.MeetingsPage(ctx, o.apiQuery(after, before), cursor)
 	if err != nil {
-		return nil, s.classify(ctx, o.account, err)
+		return nil, s.classifyRefusal(ctx, o.account, err)
 	}
 	if err := s.archive.NoteListRead(ctx, o.account.Name, o.list.Name, page.SentAt); err != nil {
 		return nil, err
