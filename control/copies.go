@@ -147,6 +147,7 @@ func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (impo
 		return all, &Error{Message: fmt.Sprintf("import: --account %q: use small letters, digits, - and _", q.Account), ExitCode: 2}
 	}
 	o := h.importOptions()
+	o.Taken = map[string]bool{}
 	o.Account, o.Owner = q.Account, cmp.Or(q.Owner, o.Owner)
 	if len(q.VisibleTo) > 0 {
 		o.VisibleTo = q.VisibleTo

@@ -82,7 +82,7 @@ func Parse(name string, content []byte) (t Transcript, err error) {
 		t, err = parseWhisper(content)
 	case ".vtt", ".srt":
 		var text string
-		if text, err = decodeText(content); err == nil {
+		if text, err = DecodeText(content); err == nil {
 			t, err = parseCues(text, strings.EqualFold(filepath.Ext(name), ".vtt"))
 		}
 	default:
@@ -126,9 +126,9 @@ func endsSentence(text string) bool {
 	return strings.ContainsRune(".?!…。？！", last)
 }
 
-// decodeText reads text in UTF-8, or in UTF-16 with a byte order mark. Its lines end with
+// DecodeText reads text in UTF-8, or in UTF-16 with a byte order mark. Its lines end with
 // a line feed.
-func decodeText(content []byte) (string, error) {
+func DecodeText(content []byte) (string, error) {
 	text := bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) {
 		var err error

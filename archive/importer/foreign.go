@@ -21,13 +21,14 @@ import (
 // foreign is a meeting that another program recorded: its files.
 type foreign struct {
 	transcript string
-	metadata   string // "" without
-	recording  string // "" without
+	metadata   string   // "" without
+	recording  string   // "" without
+	formats    []string // the transcript in other formats, which say less
 }
 
 // files returns the meeting's files.
 func (f foreign) files() (all []string) {
-	for _, path := range []string{f.transcript, f.metadata, f.recording} {
+	for _, path := range append([]string{f.transcript, f.metadata, f.recording}, f.formats...) {
 		if path != "" {
 			all = append(all, path)
 		}
@@ -43,7 +44,8 @@ type foreignMeeting struct {
 	talk   captions.Transcript // until the meeting is filled
 	shares map[string]archive.ShareLevel
 
-	words, key                             int64 // the ids by the words, and by the key: 0 without
+	words, key                             int64   // the ids by the words, and by the key: 0 without
+	otherWords                             []int64 // the ids by the words of the other formats
 	guessedTitle, guessedStart, guessedEnd bool
 	length                                 time.Duration // of the talk
 }
@@ -66,6 +68,11 @@ func readForeign(f foreign) (m foreignMeeting, err error) {
 	m.words, m.length = idOf("", m.talk), m.talk.End()
 	if m.meta.Key != "" {
 		m.key = idOf(m.meta.Key, m.talk)
+	}
+	for _, path := range f.formats {
+		if talk, err := readTranscript(path); err == nil { // else nobody reads it
+			m.otherWords = append(m.otherWords, idOf("", talk))
+		}
 	}
 	return m, nil
 }
@@ -146,15 +153,18 @@ func readTranscript(path string) (t captions.Transcript, err error) {
 	if err != nil {
 		return t, err
 	}
-	t, err = captions.Parse(path, content)
-	var bad *captions.LineError
-	switch {
-	case errors.As(err, &bad):
-		err = Wrong{File: path, Line: bad.Line, Err: errors.New(bad.Reason)}
-	case err != nil:
-		err = Wrong{File: path, Err: err}
+	if t, err = captions.Parse(path, content); err != nil {
+		err = wrongText(path, err)
 	}
 	return t, err
+}
+
+// wrongText returns an error in a text with its line.
+func wrongText(path string, err error) Wrong {
+	if bad, ok := errors.AsType[*captions.LineError](err); ok {
+		return Wrong{File: path, Line: bad.Line, Err: errors.New(bad.Reason)}
+	}
+	return Wrong{File: path, Err: err}
 }
 
 // fillTranscript puts the talk into the meeting.

@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"minutebook/archive/captions"
 )
 
@@ -44,7 +46,12 @@ func isTranscriptName(path string) bool {
 
 func extension(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
-func stem(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
+// stem returns a name without its ending as it is compared: a Mac writes letters and their
+// accents one by one.
+func stem(path string) string { return norm.NFC.String(strings.TrimSuffix(path, filepath.Ext(path))) }
+
+// isSameName reports whether two names look the same.
+func isSameName(a, b string) bool { return norm.NFC.String(a) == norm.NFC.String(b) }
 
 // lister finds the meetings of other programs. It remembers the files of its listing, so
 // that the next one opens only those that are new or changed, or could not be read.
@@ -96,8 +103,8 @@ func isTranscript(path string) (bool, error) {
 	return false, nil
 }
 
-// foreignOf returns the meeting of one transcript: with the metadata and the recording
-// of the same name, or of its folder.
+// foreignOf returns the meeting of one transcript: of all files with its name, or of its folder.
+// In another format the transcript may say more.
 func foreignOf(transcript string) (foreign, error) {
 	dir := filepath.Dir(transcript)
 	entries, err := os.ReadDir(dir)
@@ -108,14 +115,13 @@ func foreignOf(transcript string) (foreign, error) {
 	var all, same []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
+		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") && path != transcript {
+			continue
+		}
 		l.files[path] = newListedFile(path, stamp{})
-		switch {
-		case !e.Type().IsRegular() || l.isTranscript(path) && path != transcript:
-		case stem(path) == stem(transcript):
+		all = append(all, path)
+		if stem(path) == stem(transcript) {
 			same = append(same, path)
-			fallthrough
-		default:
-			all = append(all, path)
 		}
 	}
 	if slices.Contains(all, filepath.Join(dir, folderMetadata)) {
@@ -232,31 +238,26 @@ func wrongIn(file string, err error) Wrong {
 }
 
 // group makes a meeting of files with one name. Of several formats of the transcript it
-// takes the one that tells most.
+// takes the one that tells most, and of several recordings the film.
 func (l *lister) group(paths []string) (f foreign) {
+	transcripts, recordings := l.sort(paths)
 	for _, path := range paths {
-		switch {
-		case extension(path) == ".toml":
+		if extension(path) == ".toml" {
 			f.metadata = path
-		case isRecordingName(path):
-			f.recording = cmp.Or(f.recording, path)
-		case l.isTranscript(path) && (f.transcript == "" || formatRank(path) < formatRank(f.transcript)):
-			f.transcript = path
 		}
+	}
+	if len(recordings) > 0 {
+		f.recording = recordings[0]
+	}
+	if len(transcripts) > 0 {
+		f.transcript, f.formats = transcripts[0], transcripts[1:]
 	}
 	return f
 }
 
-func formatRank(path string) int { return slices.Index(captions.Extensions(), extension(path)) }
-
-// folderMeeting makes a meeting of a folder with a metadata file.
-func (l *lister) folderMeeting(dir string, paths []string) (foreign, error) {
-	f := foreign{metadata: filepath.Join(dir, folderMetadata)}
-	meta, err := l.files[f.metadata].metadata()
-	if err != nil {
-		return f, err
-	}
-	var transcripts, recordings []string
+// sort returns the transcripts of some files, the format that tells most first, and the
+// recordings, films first.
+func (l *lister) sort(paths []string) (transcripts, recordings []string) {
 	for _, path := range paths {
 		switch {
 		case isRecordingName(path):
@@ -265,12 +266,36 @@ func (l *lister) folderMeeting(dir string, paths []string) (foreign, error) {
 			transcripts = append(transcripts, path)
 		}
 	}
-	slices.SortStableFunc(transcripts, func(a, b string) int { return formatRank(a) - formatRank(b) })
+	rank := func(path string) int {
+		if isAudioName(path) {
+			return 1
+		}
+		return slices.Index(captions.Extensions(), extension(path))
+	}
+	for _, files := range [][]string{transcripts, recordings} {
+		slices.SortStableFunc(files, func(a, b string) int { return rank(a) - rank(b) })
+	}
+	return transcripts, recordings
+}
+
+// folderMeeting makes a meeting of a folder with a metadata file.
+func (l *lister) folderMeeting(dir string, paths []string) (foreign, error) {
+	f := foreign{metadata: filepath.Join(dir, folderMetadata)}
+	meta, err := l.files[f.metadata].metadata()
+	if err != nil {
+		return f, err
+	}
+	transcripts, recordings := l.sort(paths)
 	if f.transcript, err = choose(dir, "transcript", meta.Transcript, transcripts); err != nil {
 		return f, err
 	}
 	if f.transcript == "" {
 		return f, errors.New("there is a meeting.toml and no transcript (.vtt, .srt, .json)")
+	}
+	for _, path := range transcripts {
+		if path != f.transcript && stem(path) == stem(f.transcript) {
+			f.formats = append(f.formats, path)
+		}
 	}
 	f.recording, err = choose(dir, "recording", meta.Recording, recordings)
 	return f, err
@@ -279,11 +304,12 @@ func (l *lister) folderMeeting(dir string, paths []string) (foreign, error) {
 // choose returns the named file, or the first of those with one name.
 func choose(dir, setting, name string, paths []string) (string, error) {
 	if name != "" {
-		path := filepath.Join(dir, name)
-		if !slices.Contains(paths, path) {
-			return "", fmt.Errorf("meeting.toml: %s: there is no such file %q in the folder", setting, name)
+		for _, path := range paths {
+			if isSameName(path, filepath.Join(dir, name)) {
+				return path, nil
+			}
 		}
-		return path, nil
+		return "", fmt.Errorf("meeting.toml: %s: there is no such file %q in the folder", setting, name)
 	}
 	for _, path := range paths {
 		if stem(path) != stem(paths[0]) {

@@ -57,17 +57,28 @@ func sameMark(id, same int64) archive.Mark {
 	return archive.Mark{Key: sameMarks + strconv.FormatInt(id, 10), Value: strconv.AppendInt(nil, same, 10)}
 }
 
-// identify decides which meeting the files are: that of their key, else that of their words
-// unless it has another key, else the one that the transcript was before (0: not known) where
-// it is the same talk, which the caller may know (isSame), else a new one. It returns the
-// meeting's row, nil where the archive has none, and adds to the marks of the run.
+// identify decides which meeting the files are: that of their key, else that of their words, in
+// any format, unless it has another key, else the one that the transcript was before (0: not
+// known) where it is the same talk, which the caller may know (isSame), else a new one. It
+// returns the meeting's row, nil where the archive has none, and adds to the marks of the run.
 func (im *run) identify(ctx context.Context, m *foreignMeeting, before int64, isSame bool) (*archive.Row, error) {
-	words, err := im.find(ctx, m.words)
-	if err != nil {
-		return nil, err
+	var words identified
+	var unknown []int64
+	for i, id := range append([]int64{m.words}, m.otherWords...) {
+		found, err := im.find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if !found.isKnown() {
+			unknown = append(unknown, id)
+		}
+		if i == 0 || found.isKnown() && !words.isKnown() {
+			words = found
+		}
 	}
 	is := words
 	if m.key != 0 {
+		var err error
 		if is, err = im.find(ctx, m.key); err != nil {
 			return nil, err
 		}
@@ -80,19 +91,24 @@ func (im *run) identify(ctx context.Context, m *foreignMeeting, before int64, is
 		if err != nil {
 			return nil, err
 		}
-		same := isSame
-		if !same && was.row != nil && (m.key == 0 || !was.hasKey) {
-			if same, err = im.isSameTalk(ctx, was.id, m); err != nil {
-				return nil, err
+		same := false
+		if m.key == 0 || !was.hasKey {
+			if same = isSame; !same && was.row != nil {
+				same, err = im.isSameTalk(ctx, was.id, m)
 			}
+		}
+		if err != nil {
+			return nil, err
 		}
 		if same {
 			is = was
 		}
 	}
 	m.RecordingID = is.id
-	if !words.isKnown() && m.words != is.id {
-		im.marks = append(im.marks, sameMark(m.words, is.id))
+	for _, id := range unknown {
+		if id != is.id {
+			im.marks = append(im.marks, sameMark(id, is.id))
+		}
 	}
 	if m.key != 0 && !is.forgotten && !is.hasKey {
 		im.marks = append(im.marks, sameMark(m.key, is.id), sameMark(is.id, is.id))

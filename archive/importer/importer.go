@@ -35,6 +35,8 @@ type Options struct {
 	Owner     string
 	VisibleTo []string
 	Zone      *time.Location // of their times without one; UTC when nil
+	// Taken are the transcripts that a command has imported by another of its paths; nil: none.
+	Taken map[string]bool
 	// MinFree are the bytes that stay free on the disk: with less, a recording waits. 0: any.
 	MinFree int64
 	// Progress, when set, is called after each batch.

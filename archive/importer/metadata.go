@@ -13,6 +13,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/captions"
 	"minutebook/internal/plaintoml"
 )
 
@@ -54,7 +55,11 @@ func readMetadata(path string) (m Metadata, err error) {
 	if err != nil {
 		return m, err
 	}
-	err = plaintoml.Decode(raw, &m)
+	text, err := captions.DecodeText(raw)
+	if err != nil {
+		return m, wrongText(path, err)
+	}
+	err = plaintoml.Decode([]byte(text), &m)
 	var mistakes plaintoml.Mistakes
 	if errors.As(err, &mistakes) {
 		return m, Wrong{File: path, Line: mistakes[0].Line, Err: mistakes[0]}
@@ -69,7 +74,7 @@ func (m *Metadata) checkFiles(f foreign) error {
 		return nil
 	}
 	for _, s := range []struct{ setting, name, file string }{{"transcript", m.Transcript, f.transcript}, {"recording", m.Recording, f.recording}} {
-		if s.name != "" && (s.file == "" || s.name != filepath.Base(s.file)) {
+		if s.name != "" && (s.file == "" || !isSameName(s.name, filepath.Base(s.file))) {
 			return Wrong{File: f.metadata, Err: fmt.Errorf("%s = %q counts only in a meeting.toml; give the file the name of this one, or put the meeting into a folder of its own", s.setting, s.name)}
 		}
 	}

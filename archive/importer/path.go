@@ -69,6 +69,11 @@ func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, i
 func importForeign(ctx context.Context, a *archive.Archive, o Options, others []foreign, all *Result) error {
 	o.store = &storeState{}
 	for _, f := range others {
+		if o.Taken[f.transcript] {
+			continue
+		} else if o.Taken != nil {
+			o.Taken[f.transcript] = true
+		}
 		im := newRun(a, o)
 		im.Progress = nil
 		err := im.importOne(ctx, f)
@@ -148,8 +153,8 @@ func listFiles(path string, info fs.FileInfo, result *Result) (files []string, o
 }
 
 // listFile returns a file as one that has meetings as JSON, or as the meeting of another
-// program. A pipe has JSON. Recordings and metadata are passed over: they come with their
-// transcript, which a pattern of the shell names too.
+// program. A pipe has JSON. Recordings, metadata and the texts that Whisper writes besides are
+// passed over: a pattern of the shell names their transcript too.
 func listFile(path string, info fs.FileInfo) ([]string, []foreign, error) {
 	if !info.Mode().IsRegular() {
 		if slices.Contains([]string{".vtt", ".srt"}, extension(path)) {
@@ -161,7 +166,7 @@ func listFile(path string, info fs.FileInfo) ([]string, []foreign, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if isRecordingName(path) || extension(path) == ".toml" {
+	if isRecordingName(path) || slices.Contains([]string{".toml", ".txt", ".tsv"}, extension(path)) {
 		return nil, nil, checkTranscript(path)
 	}
 	if is, err := isTranscript(path); !is || err != nil {
@@ -171,8 +176,8 @@ func listFile(path string, info fs.FileInfo) ([]string, []foreign, error) {
 	return nil, []foreign{f}, err
 }
 
-// checkTranscript fails for a recording or a metadata file without a transcript that belongs
-// to it.
+// checkTranscript fails for a recording, a metadata file or a text without a transcript that
+// belongs to it.
 func checkTranscript(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

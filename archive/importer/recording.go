@@ -29,6 +29,15 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if size == 0 {
 		return false, Wrong{File: path, Err: errors.New("the recording is empty")}
 	}
+	all, err := im.archive.MediaOf(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	if len(all) == 0 { // a film that waits is not read at each look
+		if err := im.checkRoom(size); err != nil {
+			return false, unstored{Wrong{File: path, Err: err}}
+		}
+	}
 	h := sha256.New()
 	if _, err := seal.Copy(ctx, h, f); ctx.Err() != nil {
 		return false, ctx.Err()
@@ -36,10 +45,6 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 		return false, unreadable(path, err)
 	}
 	sum := fmt.Sprintf("%x", h.Sum(nil))
-	all, err := im.archive.MediaOf(ctx, id)
-	if err != nil {
-		return false, err
-	}
 	for _, m := range all {
 		if m.SHA256 == sum {
 			return false, nil

@@ -41,13 +41,6 @@ func NewWatcher(a *archive.Archive, o Options, dir string) *Watcher {
 	return &Watcher{archive: a, options: newRun(a, o).Options, dir: dir, seen: map[string]sighting{}, refused: map[string]string{}}
 }
 
-// taken is the archive's record of an imported transcript.
-type taken struct {
-	ID        int64  `json:"id"`
-	Signature string `json:"signature"`       // of its files; "": not as a whole
-	Words     int64  `json:"words,omitempty"` // the id by its words; 0: an earlier version took it
-}
-
 // Look imports the meetings whose files are the same as at the look before, so that none
 // is read while it is written. The result names the files that are refused for the
 // first time; they are tried again when they change, or at each look where the system failed
@@ -142,13 +135,9 @@ func (w *Watcher) take(ctx context.Context, f foreign, now sighting, all *Result
 	if signature == "" {
 		return false, nil // a file is gone
 	}
-	var before taken
-	if mark, err := w.archive.Mark(ctx, key); err != nil {
+	before, isSame, err := w.takenBefore(ctx, f.transcript)
+	if err != nil {
 		return false, err
-	} else if mark != nil {
-		if err := json.Unmarshal(mark, &before); err != nil {
-			return false, fmt.Errorf("read mark %s: %w", key, err)
-		}
 	}
 	im := newRun(w.archive, w.options)
 	mark := func(t taken) (archive.Mark, error) {
@@ -163,7 +152,7 @@ func (w *Watcher) take(ctx context.Context, f foreign, now sighting, all *Result
 		}
 		return true, w.resolve(ctx, f, before.ID)
 	}
-	took, err := im.takeChanged(ctx, f, before.ID, func(t taken) (m archive.Mark, err error) {
+	took, err := im.takeChanged(ctx, f, before.ID, isSame, func(t taken) (m archive.Mark, err error) {
 		if stateOf(f.files()...) != now.state {
 			return m, errChanging
 		}
@@ -194,21 +183,16 @@ var errChanging = errors.New("a file is changing")
 // and reports whether it is done with their state. A recording that waits, and a file that
 // the system fails to read, are tried again at the next look, and named once.
 func (w *Watcher) refuseMeeting(ctx context.Context, f foreign, err error, state string, result, all *Result) (bool, error) {
-	if later, ok := errors.AsType[unstored](err); ok {
+	if result.Changed > 0 { // else the meeting was taken at an earlier look
 		all.Add(*result)
+	}
+	if later, ok := errors.AsType[unstored](err); ok {
 		return false, w.refuse(ctx, later.Wrong, "later", all, f.transcript)
 	}
 	if wrong, ok := errors.AsType[Wrong](err); ok {
-		all.Add(*result)
 		return !mayPass(err), w.refuse(ctx, wrong, state, all, f.transcript)
 	}
 	return false, err
-}
-
-// markKey is the mark of a transcript. It has no file's name, which can be a meeting's
-// title and would outlive the meeting.
-func (w *Watcher) markKey(path string) string {
-	return fmt.Sprintf("watched/%x", sha256.Sum256([]byte(w.relative(path))))
 }
 
 func (w *Watcher) relative(path string) string {
@@ -316,45 +300,4 @@ func (w *Watcher) resolve(ctx context.Context, f foreign, id int64) error {
 		delete(w.refused, path)
 	}
 	return nil
-}
-
-// takeChanged imports a meeting whose transcript may be a corrected one, or the whole of
-// one that was read before its writing had ended: then it is the same meeting as before.
-// The mark of its state is set with it.
-func (im *run) takeChanged(ctx context.Context, f foreign, before int64, mark func(taken) (archive.Mark, error)) (now taken, err error) {
-	m, err := readForeign(f)
-	if err != nil {
-		return now, err
-	}
-	row, err := im.identify(ctx, &m, before, false)
-	if err != nil {
-		return now, err
-	}
-	now = taken{ID: m.RecordingID, Words: m.words}
-	set, err := mark(now)
-	if err != nil {
-		return now, err
-	}
-	im.marks = append(im.marks, set)
-	return now, im.addForeign(ctx, m, row)
-}
-
-// learn marks the words and the key of files that an earlier version took, which did not
-// mark them. Files that cannot be read are left for later.
-func (im *run) learn(ctx context.Context, f foreign, before taken, mark func(taken) (archive.Mark, error)) error {
-	m, err := readForeign(f)
-	if _, wrong := errors.AsType[Wrong](err); wrong {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	if _, err := im.identify(ctx, &m, before.ID, true); err != nil {
-		return err
-	}
-	before.Words = m.words
-	set, err := mark(before)
-	if err != nil {
-		return err
-	}
-	return im.archive.SetMarks(ctx, append(im.marks, set)...)
 }

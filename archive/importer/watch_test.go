@@ -168,6 +168,9 @@ func TestARecordingThatWaitsDelaysNoOther(t *testing.T) {
 	if rows := allRows(t, a); len(rows) != 3 {
 		t.Errorf("%d meetings", len(rows))
 	}
+	if r := look(t, w); r.Read != 0 {
+		t.Errorf("a recording that waits is an import: %+v", r)
+	}
 	w.options.MinFree = 0
 	writeFiles(t, dir, map[string]string{"a.mp3": "ID3 recording"})
 	r := look(t, w)
