@@ -138,7 +138,7 @@ func fillArchive(t *testing.T, dir string) {
 	defer a.Close()
 	var batch []archive.Observation
 	for id := range 40 {
-		raw := fmt.Appendf(nil, `{"recording_id":%d,"title":"T","transcript":[{"speaker":{"display_name":"A"},"text":"words of %d","timestamp":"00:00:01"}]}`, id+1, id)
+		raw := fmt.Appendf(nil, `{"recording_id":%d,"title":"T","transcript":[{"speaker":{"display_name":"A"},"text":"words of %d zq%[1]dqz","timestamp":"00:00:01"}]}`, id+1, id)
 		o, err := archive.FromMeeting("main", archive.SourceList, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), raw)
 		if err != nil {
 			t.Fatal(err)

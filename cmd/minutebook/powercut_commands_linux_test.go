@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -23,10 +24,13 @@ type interrupted struct {
 	// check looks at the directory after the command was given once more, which may have failed
 	// because nothing was left to do.
 	check func(t *testing.T, dir string, again error)
+	// usable, if any, looks at it before, where it is of use at every moment.
+	usable func(t *testing.T, dir string)
 }
 
 // TestPowerCutsOfCommands cuts the power during commands that change files while no daemon
-// runs. Given once more, each ends as if nothing had happened.
+// runs. Given once more, each ends as if nothing had happened; one that has ended need not be
+// given once more.
 func TestPowerCutsOfCommands(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
@@ -66,73 +70,81 @@ func TestPowerCutsOfCommands(t *testing.T) {
 	}
 	earlyArchive(t, migrated, 3)
 	run(t, "stats", "--data", migrated)
+	restores := func(t *testing.T, dir string) {
+		back := filepath.Join(t.TempDir(), "back")
+		run(t, "restore", "--data", back, dir)
+		wantWhole(t, back, 40)
+	}
 	for name, c := range map[string]interrupted{
 		"init": {
-			func(*testing.T, string) {},
-			func(dir string) []string { return []string{"init", "--data", data(dir)} },
-			func(t *testing.T, dir string, again error) { wantWhole(t, data(dir), 0) },
+			prepare: func(*testing.T, string) {},
+			args:    func(dir string) []string { return []string{"init", "--data", data(dir)} },
+			check:   func(t *testing.T, dir string, again error) { wantWhole(t, data(dir), 0) },
 		},
 		"backup": {
-			func(t *testing.T, dir string) { copied(t, backups, dir) },
-			func(dir string) []string { return []string{"backup", "--data", filled, "--keep", "2", dir} },
-			succeeds(func(t *testing.T, dir string) {
-				back := filepath.Join(t.TempDir(), "back")
-				run(t, "restore", "--data", back, dir)
-				wantWhole(t, back, 40)
-			}),
+			prepare: func(t *testing.T, dir string) { copied(t, backups, dir) },
+			args:    func(dir string) []string { return []string{"backup", "--data", filled, "--keep", "1", dir} },
+			check:   succeeds(restores),
+			usable:  restores,
 		},
 		"restore": {
-			func(*testing.T, string) {},
-			func(dir string) []string { return []string{"restore", "--data", data(dir), backups} },
-			func(t *testing.T, dir string, again error) { wantWhole(t, data(dir), 40) }, // refused where it is there
+			prepare: func(*testing.T, string) {},
+			args:    func(dir string) []string { return []string{"restore", "--data", data(dir), backups} },
+			check:   func(t *testing.T, dir string, again error) { wantWhole(t, data(dir), 40) }, // refused where it is there
 		},
-		"rebuild": {withData, func(dir string) []string { return []string{"rebuild", "--data", data(dir)} }, succeeds(whole(40))},
+		"rebuild": {
+			prepare: withData,
+			args:    func(dir string) []string { return []string{"rebuild", "--data", data(dir)} },
+			check:   succeeds(whole(40)),
+		},
 		"repair": {
-			func(t *testing.T, dir string) { copied(t, damaged, data(dir)) },
-			func(dir string) []string { return []string{"verify", "--repair", "--data", data(dir)} },
-			func(t *testing.T, dir string, _ error) { sameAs(t, repaired, data(dir)) },
+			prepare: func(t *testing.T, dir string) { copied(t, damaged, data(dir)) },
+			args:    func(dir string) []string { return []string{"verify", "--repair", "--data", data(dir)} },
+			check:   func(t *testing.T, dir string, _ error) { sameAs(t, repaired, data(dir)) },
 		},
 		"migration": {
-			func(t *testing.T, dir string) { earlyArchive(t, data(dir), 3) },
-			func(dir string) []string { return []string{"stats", "--data", data(dir)} },
-			succeeds(func(t *testing.T, dir string) { sameAs(t, migrated, data(dir)) }),
+			prepare: func(t *testing.T, dir string) { earlyArchive(t, data(dir), 3) },
+			args:    func(dir string) []string { return []string{"stats", "--data", data(dir)} },
+			check:   succeeds(func(t *testing.T, dir string) { sameAs(t, migrated, data(dir)) }),
 		},
 		"import": {
-			func(t *testing.T, dir string) { run(t, "init", "--data", data(dir)) },
-			func(dir string) []string {
+			prepare: func(t *testing.T, dir string) { run(t, "init", "--data", data(dir)) },
+			args: func(dir string) []string {
 				return []string{"import", "--data", data(dir), filepath.Join(exported, "meetings.ndjson")}
 			},
-			succeeds(whole(40)),
+			check: succeeds(whole(40)),
 		},
 		"export": {
-			func(*testing.T, string) {},
-			func(dir string) []string {
+			prepare: func(*testing.T, string) {},
+			args: func(dir string) []string {
 				return []string{"export", "--data", filled, "--format", "ndjson", "--to", dir}
 			},
-			succeeds(func(t *testing.T, dir string) {
-				raw, err := os.ReadFile(filepath.Join(dir, "meetings.ndjson"))
-				if n := strings.Count(string(raw), "\n"); err != nil || n != 40 {
-					t.Errorf("%d lines, %v", n, err)
+			check: succeeds(func(t *testing.T, dir string) {
+				got, err := os.ReadFile(filepath.Join(dir, "meetings.ndjson"))
+				want, failed := os.ReadFile(filepath.Join(exported, "meetings.ndjson"))
+				if err != nil || failed != nil || !bytes.Equal(got, want) {
+					t.Errorf("%d bytes are exported, not %d: %v, %v", len(got), len(want), err, failed)
 				}
 			}),
 		},
 		"forget": {
-			func(t *testing.T, dir string) { // an archive without backups, which the others share
+			prepare: func(t *testing.T, dir string) { // an archive without backups, which the others share
 				fillArchive(t, data(dir))
 				withRecordings(t, data(dir), 3)
+				run(t, "search", "--data", data(dir), "zq3qz") // which makes an index
 			},
-			func(dir string) []string { return []string{"forget", "3", "--reason", "power", "--data", data(dir)} },
-			succeeds(func(t *testing.T, dir string) {
+			args: func(dir string) []string { return []string{"forget", "3", "--reason", "power", "--data", data(dir)} },
+			check: succeeds(func(t *testing.T, dir string) {
 				wantWhole(t, data(dir), 39)
-				if found := residue.FindAny(t, []string{"moving pictures of 3 "}, data(dir)); len(found) > 0 {
-					t.Errorf("a forgotten recording is in %q", found)
+				if found := residue.FindAny(t, []string{"moving pictures of 3 ", "zq3qz"}, data(dir)); len(found) > 0 {
+					t.Errorf("a forgotten meeting is in %q", found)
 				}
 			}),
 		},
 		"adopt": {
-			withData,
-			func(dir string) []string { return []string{"adopt", "--data", data(dir)} },
-			succeeds(whole(40)),
+			prepare: withData,
+			args:    func(dir string) []string { return []string{"adopt", "--data", data(dir)} },
+			check:   succeeds(whole(40)),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,16 +160,31 @@ func TestPowerCutsOfCommands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var moments []int
+			moments := []int{log.Len()}
 			for range kills(1, 60) {
 				moments = append(moments, random.IntN(log.Len()+1))
 			}
 			err = log.Replay(moments, func(moment int, write func(string, powercut.Cut, *rand.Rand) error) error {
 				cut := powerCuts[random.IntN(len(powerCuts))]
+				if moment == log.Len() {
+					whole := filepath.Join(t.TempDir(), "whole")
+					if err := write(whole, powercut.Kill, random); err != nil {
+						return err
+					}
+					sameFiles(t, dir, whole)
+					cut = powercut.Cut{}
+				}
 				t.Run(fmt.Sprintf("line %d, %v", moment, cut), func(t *testing.T) {
 					after := filepath.Join(t.TempDir(), "after")
 					if err := write(after, cut, random); err != nil {
 						t.Fatal(err)
+					}
+					if c.usable != nil {
+						c.usable(t, after)
+					}
+					if moment == log.Len() { // it has ended
+						c.check(t, after, nil)
+						return
 					}
 					cmd := exec.Command("minutebook", c.args(after)...)
 					out, err := cmd.CombinedOutput()

@@ -168,6 +168,8 @@ func (d *disk) move(op *operation) (func() error, error) {
 		return nil, firstError(err1, err2)
 	case n == nil && toDir == nil:
 		return nil, nil
+	case op.call == "renameat2" && op.args[4] != "0" && op.args[4] != "RENAME_NOREPLACE":
+		return nil, fmt.Errorf("the model has no %s", op.args[4])
 	case n == nil || toDir == nil:
 		return nil, fmt.Errorf("%s becomes %s: one of them is not in the directory", from, to)
 	}

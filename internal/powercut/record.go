@@ -6,7 +6,8 @@
 //   - What was synced is there. A write that was not may be there, page by page and in any
 //     order, and so may a change of a file's size.
 //   - A name that was made, changed or removed is durable with the next sync of its
-//     directory. Until then a directory has the first few of its changes.
+//     directory, a move with that of either directory, as on the file systems of Linux that
+//     keep a journal. Until then a directory has the first few of its changes.
 //
 // Every page and every name that was not synced kept is a process that was killed there.
 //
