@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"log"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,6 +73,78 @@ func TestBrokenConnectionsAreMetAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAKeptConnectionBreaksAtEveryByte has the service break off the second answer of a kept
+// connection at each of its bytes: the call fails as one that may be made again, or has the
+// whole answer, and the budget counts each request that the service has read.
+func TestAKeptConnectionBreaksAtEveryByte(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"length": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 43\r\n\r\n{\"items\":[{\"name\":\"A\"}],\"next_cursor\":null}",
+		"chunks": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n19\r\n{\"items\":[{\"name\":\"A\"}],\"\r\n12\r\nnext_cursor\":null}\r\n0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n := range len(answer) + 1 {
+				breakKept(t, answer, n)
+			}
+		})
+	}
+}
+
+func breakKept(t *testing.T, answer string, n int) {
+	var read atomic.Int32
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			requests := bufio.NewReader(conn)
+			for {
+				if _, err := http.ReadRequest(requests); err != nil {
+					break
+				}
+				end := len(answer)
+				if read.Add(1) == 2 {
+					end = n
+				}
+				_, _ = conn.Write([]byte(answer[:end]))
+				if end < len(answer) {
+					break
+				}
+			}
+			_ = conn.Close()
+		}
+	})
+	tr := &http.Transport{}
+	c, err := NewClient(ClientOptions{BaseURL: "http://" + l.Addr().String(), Credential: APIKey("k"), HTTP: &http.Client{Transport: tr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		a, _, err := c.attempt(t.Context(), get("/teams", nil), time.Now())
+		switch {
+		case i == 1 && n < len(answer):
+			if !IsTemporary(err) || isUnsent(err) {
+				t.Errorf("broken at byte %d: %v", n, err)
+			}
+		case err != nil || !strings.HasSuffix(string(a.body), `"next_cursor":null}`):
+			t.Errorf("broken at byte %d, call %d: %+v, %v", n, i, a, err)
+		}
+	}
+	if u := c.Budget().Snapshot()[0]; u.Used != int(read.Load()) || u.InFlight != 0 {
+		t.Errorf("broken at byte %d: %d requests were read, and %+v counted", n, read.Load(), u)
+	}
+	tr.CloseIdleConnections()
+	_ = l.Close()
+	serving.Wait()
 }
 
 func TestACallThatNeverConnectedCountsForNothing(t *testing.T) {
