@@ -10,6 +10,7 @@ import (
 	"net/mail"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,16 +25,26 @@ type foreign struct {
 	metadata   string   // "" without
 	recording  string   // "" without
 	formats    []string // the transcript in other formats, which say less
+	unused     []string // other recordings
 }
 
 // files returns the meeting's files.
 func (f foreign) files() (all []string) {
-	for _, path := range append([]string{f.transcript, f.metadata, f.recording}, f.formats...) {
+	for _, path := range slices.Concat([]string{f.transcript, f.metadata, f.recording}, f.formats, f.unused) {
 		if path != "" {
 			all = append(all, path)
 		}
 	}
 	return all
+}
+
+// chooseRecording takes the recording with a name, "" for any; the others are not missed.
+func (f *foreign) chooseRecording(name string) {
+	for _, path := range append([]string{f.recording}, f.unused...) {
+		if name != "" && isSameName(name, filepath.Base(path)) {
+			f.recording, f.unused = path, nil
+		}
+	}
 }
 
 // foreignMeeting is a meeting of other programs' files, as the archive takes it.
@@ -58,6 +69,8 @@ func readForeign(f foreign) (m foreignMeeting, err error) {
 		if m.meta, err = readMetadata(f.metadata); err != nil {
 			return m, err
 		}
+		f.chooseRecording(m.meta.Recording)
+		m.foreign = f
 		if err = m.meta.checkFiles(f); err != nil {
 			return m, err
 		}
@@ -302,6 +315,7 @@ func (im *run) addForeign(ctx context.Context, m foreignMeeting, row *archive.Ro
 		}
 		return err
 	}
+	im.result.Unused = m.unused
 	if m.recording == "" {
 		return nil
 	}

@@ -247,7 +247,7 @@ func (l *lister) group(paths []string) (f foreign) {
 		}
 	}
 	if len(recordings) > 0 {
-		f.recording = recordings[0]
+		f.recording, f.unused = recordings[0], recordings[1:]
 	}
 	if len(transcripts) > 0 {
 		f.transcript, f.formats = transcripts[0], transcripts[1:]
@@ -297,7 +297,9 @@ func (l *lister) folderMeeting(dir string, paths []string) (foreign, error) {
 			f.formats = append(f.formats, path)
 		}
 	}
-	f.recording, err = choose(dir, "recording", meta.Recording, recordings)
+	if f.recording, err = choose(dir, "recording", meta.Recording, recordings); meta.Recording == "" && len(recordings) > 0 {
+		f.unused = recordings[1:] // nobody has chosen
+	}
 	return f, err
 }
 

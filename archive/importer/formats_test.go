@@ -151,10 +151,25 @@ func TestAFilmIsTakenBeforeItsSound(t *testing.T) {
 		a, dir := archivetest.New(t), t.TempDir()
 		film := "\x00\x00\x00\x18ftypmp42 film"
 		writeFiles(t, dir, map[string]string{"talk.vtt": talkVTT, "talk.m4a": "\x00\x00\x00\x18ftypM4A sound", "talk.mp4": film, toml: ""})
-		importPath(t, a, dir)
+		if r := importPath(t, a, dir); len(r.Unused) != 1 || filepath.Base(r.Unused[0]) != "talk.m4a" {
+			t.Errorf("left out: %q", r.Unused)
+		}
 		media, err := a.MediaOf(t.Context(), allRows(t, a)[0].RecordingID)
 		if err != nil || len(media) != 1 || media[0].Kind != archive.MediaVideo || media[0].Size != int64(len(film)) {
 			t.Errorf("%+v, %v", media, err)
+		}
+	}
+}
+
+// TestMetadataNamesTheSound chooses the recording that would be left out.
+func TestMetadataNamesTheSound(t *testing.T) {
+	for _, toml := range []string{"talk.toml", folderMetadata} {
+		a, dir := archivetest.New(t), t.TempDir()
+		writeFiles(t, dir, map[string]string{"talk.vtt": talkVTT, "talk.m4a": "\x00\x00\x00\x18ftypM4A sound", "talk.mp4": "\x00\x00\x00\x18ftypmp42 film", toml: "recording = \"talk.m4a\""})
+		r := importPath(t, a, dir)
+		media, err := a.MediaOf(t.Context(), allRows(t, a)[0].RecordingID)
+		if err != nil || len(media) != 1 || media[0].Kind != archive.MediaAudio || len(r.Unused) != 0 {
+			t.Errorf("%s: %+v, %v", toml, media, err)
 		}
 	}
 }

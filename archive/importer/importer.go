@@ -57,8 +57,10 @@ type Result struct {
 	// UnknownAuthors are notes and saved searches whose authors are not known here, or were removed.
 	UnknownAuthors int `json:"unknown_authors,omitempty"`
 	// Recordings are the files that were attached to meetings of other programs.
-	Recordings int     `json:"recordings,omitempty"`
-	Wrong      []Wrong `json:"wrong,omitempty"` // lines and files that were skipped, with the reason
+	Recordings int `json:"recordings,omitempty"`
+	// Unused are the recordings that are left out, since their meetings have another.
+	Unused []string `json:"unused,omitempty"`
+	Wrong  []Wrong  `json:"wrong,omitempty"` // lines and files that were skipped, with the reason
 }
 
 // Add adds the counts and the wrong lines of another result.
@@ -71,6 +73,7 @@ func (r *Result) Add(other Result) {
 	r.LostNotes += other.LostNotes
 	r.UnknownAuthors += other.UnknownAuthors
 	r.Recordings += other.Recordings
+	r.Unused = append(r.Unused, other.Unused...)
 	r.Wrong = append(r.Wrong, other.Wrong...)
 }
 
@@ -107,7 +110,7 @@ func (w Wrong) Error() string {
 	if w.File == "" {
 		return w.reason()
 	}
-	return quoteHidden(w.File) + ": " + w.reason()
+	return QuoteHidden(w.File) + ": " + w.reason()
 }
 
 // reason is the error without the file.
@@ -122,8 +125,8 @@ func (w Wrong) reason() string {
 	return text
 }
 
-// quoteHidden quotes a file's name with line breaks or other characters that nobody sees.
-func quoteHidden(name string) string {
+// QuoteHidden quotes a file's name with line breaks or other characters that nobody sees.
+func QuoteHidden(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) >= 0 {
 		return strconv.Quote(name)
 	}

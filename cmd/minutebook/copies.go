@@ -97,6 +97,9 @@ func (m *Main) importCmd() *cobra.Command {
 			for _, w := range r.Wrong {
 				fmt.Fprintf(m.Stderr, "minutebook: %v\n", w)
 			}
+			for _, path := range r.Unused {
+				fmt.Fprintf(m.Stderr, "minutebook: %s is left out: its meeting has another recording; `recording` in the metadata can choose\n", importer.QuoteHidden(path))
+			}
 			if r.LostNotes > 0 {
 				fmt.Fprintf(m.Stderr, "minutebook: %s left out: their meetings are not here, or were forgotten\n", phrase.Count(r.LostNotes, "note or tick was", "notes and ticks were"))
 			}
