@@ -110,7 +110,12 @@ func (l *lexer) readQuoted(isValue bool) (string, bool) {
 		}
 		quote, size := utf8.DecodeRuneInString(rest[end:])
 		text.WriteString(rest[:end])
+		isInWord := IsQuoteInWord(l.in, len(l.in)-len(rest)+end)
 		rest = rest[end+size:]
+		if isInWord {
+			text.WriteRune(quote)
+			continue
+		}
 		if again, size := utf8.DecodeRuneInString(rest); isValue && again == quote {
 			text.WriteRune(quote)
 			rest = rest[size:]
@@ -151,13 +156,24 @@ func isOr(run string) bool { return run == "OR" || run == "|" || run == "||" }
 
 // readRun reads up to the next space, parenthesis or quote.
 func (l *lexer) readRun() string {
-	rest := l.in[l.pos:]
-	end := strings.IndexFunc(rest, endsWord)
-	if end < 0 {
-		end = len(rest)
+	at := l.pos
+	for l.pos < len(l.in) {
+		r, size := l.peek()
+		if endsWord(r) && !IsQuoteInWord(l.in, l.pos) {
+			break
+		}
+		l.pos += size
 	}
-	l.pos += end
-	return rest[:end]
+	return l.in[at:l.pos]
+}
+
+// IsQuoteInWord reports whether a quotation mark stands at a place between two Hebrew letters,
+// as in an acronym, and so is a part of the word.
+func IsQuoteInWord(text string, at int) bool {
+	quote, size := utf8.DecodeRuneInString(text[at:])
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	after, _ := utf8.DecodeRuneInString(text[at+size:])
+	return isQuote(quote) && unicode.Is(unicode.Hebrew, before) && unicode.Is(unicode.Hebrew, after)
 }
 
 // splitField takes "name:value" apart when name could be a field's. Addresses

@@ -1,8 +1,10 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"minutebook/search/text"
 )
@@ -31,11 +33,13 @@ type Error struct {
 	Pos     int    // byte offset in the query
 	Message string // the mistake
 	Hint    string // a remedy, or empty
+
+	character int // the place for people, who count characters
 }
 
 // Error is a mistake in a query and its place.
 func (e *Error) Error() string {
-	s := fmt.Sprintf("read the query at character %d: %s", e.Pos+1, e.Message)
+	s := fmt.Sprintf("read the query at character %d: %s", e.character+1, e.Message)
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
 	}
@@ -46,8 +50,16 @@ func (e *Error) Error() string {
 // *Error. An empty query is an And without kids: every meeting. Words and phrases
 // without a letter or digit mean nothing beside others, and are a mistake by themselves.
 func Parse(query string) (*Query, error) {
+	q, err := parse(query)
+	if wrong, ok := errors.AsType[*Error](err); ok {
+		wrong.character = utf8.RuneCountInString(query[:wrong.Pos])
+	}
+	return q, err
+}
+
+func parse(query string) (*Query, error) {
 	if len(query) > maxQueryBytes {
-		return nil, &Error{Pos: maxQueryBytes, Message: fmt.Sprintf("the query is longer than %d characters", maxQueryBytes)}
+		return nil, &Error{Pos: maxQueryBytes, Message: fmt.Sprintf("the query is longer than %d bytes", maxQueryBytes)}
 	}
 	p := &parser{tokens: tokenize(query)}
 	root, err := p.parseAll(0)
@@ -113,9 +125,14 @@ func (p *parser) parseAll(depth int) (Node, error) {
 }
 
 // parseEither reads an item and the alternatives that OR joins to it. An OR with
-// nothing on one side is the word "or".
+// nothing on one side is the word "or"; beside an item without a letter or digit it means
+// nothing.
 func (p *parser) parseEither(depth int) (Node, error) {
 	first, err := p.parseItem(depth)
+	for err == nil && first == nil && p.peek().kind == kindOr && p.startsItem(p.at+1) {
+		p.take()
+		first, err = p.parseItem(depth)
+	}
 	if err != nil || first == nil {
 		return first, err
 	}

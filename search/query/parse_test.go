@@ -37,6 +37,14 @@ func TestParsePrints(t *testing.T) {
 		{`budget & talks 🙂 "…" -🙂 \`, "budget talks"},
 		{"🙂 type:Sales", "type:Sales"},
 		{"ـ.ـ budget", "budget"},
+		{`"&" OR budget`, "budget"},
+		{"🙂 OR (?) OR budget OR talks", "budget OR talks"},
+		{`(🙂 OR budget) plan`, "budget plan"},
+		{"🙂 OR", "(OR)"},
+		{`צה"ל ארה"ב`, `צה"ל ארה"ב`},
+		{`"דו"ח צה"ל" x`, `"דו"ח צה"ל" x`},
+		{`title:ארה"ב`, `title:"ארה""ב"`},
+		{`5"x "שלום עולם"`, `5 "x" שלום עולם`},
 	} {
 		q, err := Parse(c.in)
 		if err != nil {
@@ -73,8 +81,9 @@ func TestParseErrors(t *testing.T) {
 		{"-in:title x", 1, "negated"},
 		{"a (sort:date b)", 3, "whole answer"},
 		{"id:12x", 3, "number"},
+		{"möße speker:anna", 7, "at character 6:"},
 		{strings.Repeat("(", 40), 32, "deep"},
-		{strings.Repeat("x", 5000), 4096, "longer"},
+		{strings.Repeat("x", 5000), 4096, "longer than 4096 bytes"},
 		{strings.Repeat("x ", 200), 256, "parts"},
 	} {
 		_, err := Parse(c.in)
@@ -122,7 +131,7 @@ func TestPrintingIsStable(t *testing.T) {
 		}
 	}
 	piece := rapid.SampledFrom([]string{"a", "budget", "OR", "AND", "(", ")", "-", `"`, " ", " ", "*", "~", ":", "speaker:", "in:title",
-		"has:video", "sort:date", "on:2024", "“", "é", "会議", "\x00", "\xff", "x-1", "|", "--", `"a b"`, "NOT", "title:\"", "last:7d"})
+		"has:video", "sort:date", "on:2024", "“", "é", "会議", "\x00", "\xff", "x-1", "|", "--", `"a b"`, "NOT", "title:\"", "last:7d", "ה", "ל", "?"})
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
 			in := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "pieces"), "")
