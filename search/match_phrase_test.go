@@ -103,3 +103,15 @@ func TestAFrequentWordIsFoundByWhoSaidIt(t *testing.T) {
 		t.Errorf("said %s, want %s", got, want)
 	}
 }
+
+// TestAPhraseOfShortEntriesIsFoundAcrossMoments has a phrase of one word an entry, of which
+// the rarest begins a moment.
+func TestAPhraseOfShortEntriesIsFoundAcrossMoments(t *testing.T) {
+	h := newFixture(t)
+	h.add(meeting(1, "One", "en", day(1), []utterance{{0, "Anna Lee", "Morning."}, {56, "Anna Lee", "Alpha"}, {57, "Bob Stone", "bravo"}, {58, "Anna Lee", "charlie"}, {61, "Bob Stone", "delta."}}, nil),
+		meeting(2, "Two", "en", day(2), []utterance{{0, "Anna Lee", "Alpha. Bravo. Charlie."}}, nil))
+	h.catchUp()
+	if got := hitIDs(h.search(Request{Query: `"alpha bravo charlie delta"`})); got != "1" {
+		t.Errorf("the phrase is found in %q", got)
+	}
+}

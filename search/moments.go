@@ -158,7 +158,7 @@ func (s *snapshot) readNewest(found meetingSet, p passage, once bool, budget *re
 		for i, r := range batch { // one after the other, as the index is read by one goroutine
 			if moments == nil { // the whole transcript
 				ranges[i] = []entryRange{{0, -1}}
-			} else if ranges[i], err = s.rangesWith(r.id, moments, len(p.words) > 1); err != nil {
+			} else if ranges[i], err = s.rangesWith(r.id, moments, len(p.words)-1); err != nil {
 				return err
 			}
 			if !once {
@@ -226,10 +226,10 @@ func (s *snapshot) momentsToRead(p passage) ([]*roaring.Bitmap, error) {
 	return moments, nil
 }
 
-// rangesWith returns those of the moments, by segment, that are of a meeting, and of several
-// words each with the entry before and the one after it, from and into which they may run.
+// rangesWith returns those of the moments, by segment, that are of a meeting, each with so many
+// entries before and after it, from and into which a passage may run.
 // All moments of a meeting are in one segment, as they are written together.
-func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap, several bool) (ranges []entryRange, err error) {
+func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap, more int) (ranges []entryRange, err error) {
 	for i, m := range s.spoken {
 		docs, err := m.ofMeeting(id)
 		if err != nil {
@@ -245,11 +245,8 @@ func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap, several bool)
 				return nil, fmt.Errorf("read search index: %w", err)
 			}
 			_, r, ok := readMomentID(name)
-			if ok && several {
-				r = entryRange{max(0, r.From-1), r.To + 1}
-			}
 			if ok {
-				ranges = append(ranges, r)
+				ranges = append(ranges, entryRange{max(0, r.From-more), r.To + more})
 			}
 		}
 		break
