@@ -98,7 +98,7 @@ func (h Deps) findAll(ctx context.Context, query string) ([]int64, error) {
 			return nil, fmt.Errorf("export what a query finds: the index has %d of %s: wait until it is built (`minutebook status`)", p.Indexed, phrase.Meetings(p.Total))
 		}
 		if !answer.Exact {
-			return nil, errors.New("export what a query finds: the phrase is so frequent that not every meeting was checked for it: narrow the query by dates, or ask for words without quotation marks")
+			return nil, errors.New("export what a query finds: a phrase or the beginning of a word is so frequent that not every meeting was checked for it: narrow the query by dates, or ask for whole words without quotation marks")
 		}
 		for _, hit := range answer.Meetings {
 			ids = append(ids, hit.Row.RecordingID)

@@ -16,7 +16,7 @@ type matches struct {
 	checked []*termMatch // phrases that meetings are read for
 	scope   scope        // of the query's outermost group
 	parts   []query.Node // that must all hold
-	exact   bool         // false: phrases were checked only in the newest meetings
+	exact   bool         // false: phrases were checked only in the newest meetings, or a beginning has more words than were looked for
 	relaxed string       // how the query was loosened, for people
 }
 
@@ -75,6 +75,7 @@ func (s *snapshot) findTerms(p *plan) (*matches, error) {
 			return nil, err
 		}
 		m.byNode[t.node] = found
+		m.exact = m.exact && (found.areAll || s.within) // a meeting alone is not counted
 		if found.check != nil {
 			m.checked = append(m.checked, found)
 		}

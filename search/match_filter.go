@@ -121,15 +121,15 @@ func (s *snapshot) withPerson(kind, value string) (meetingSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []string
+	out := s.empty()
 	for _, name := range names {
-		more, err := s.personKeys(kind, name)
+		with, err := s.withName(kind, name)
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, more...)
+		out.or(with)
 	}
-	return s.withKeys(keys...)
+	return out, nil
 }
 
 // namesOf returns the names and addresses of the person with a value, the value first. A
@@ -148,18 +148,12 @@ func (s *snapshot) namesOf(value string) ([]string, error) {
 	if len(names) == 1 {
 		return names, nil
 	}
-	var keys []string
 	for _, kind := range []string{keyPerson, keyEmail, keyRecorder, keyAssignee} {
-		more, err := s.personKeys(kind, value)
-		if err != nil {
-			return nil, err
+		if seen, err := s.withName(kind, value); err != nil || seen.size() > 0 {
+			return names, err
 		}
-		keys = append(keys, more...)
 	}
-	if seen, err := s.withKeys(keys...); err != nil || seen.size() == 0 {
-		return names[:1], err
-	}
-	return names, nil
+	return names[:1], nil
 }
 
 // withNote finds the meetings with a note that has words.
@@ -192,13 +186,6 @@ func (s *snapshot) findNotes(words string) (map[int64][]Moment, error) {
 	return found, nil
 }
 
-func (s *snapshot) personKeys(kind, value string) ([]string, error) {
-	if begin, ok := strings.CutSuffix(value, "*"); ok && begin != "" {
-		return s.keysWithPrefix(kind + text.Fold(begin))
-	}
-	return []string{kind + text.Fold(value), kind + strings.ToLower(value)}, nil
-}
-
 // filterTime finds the visible meetings that a filter on time or length holds for.
 func (e evaluation) filterTime(f *query.Filter) (meetingSet, error) {
 	s := e.s
@@ -213,26 +200,20 @@ func (e evaluation) filterTime(f *query.Filter) (meetingSet, error) {
 			if f.Field == "longer" {
 				return c.seconds[doc] > bound
 			}
-			return c.seconds[doc] < bound
+			return c.seconds[doc] < bound && c.seconds[doc] > 0 // of a length that is known
 		}), nil
 	case "last":
-		from, err := query.LastSpan(f.Value, e.at.now)
-		if err != nil {
-			return nil, err
-		}
-		return s.startingBetween(from, time.Time{}), nil
-	case "after", "before", "on":
+		from, err := query.LastSpan(f.Value, e.at.now.In(e.at.loc))
+		return s.startingBetween(from, e.at.now), err
+	case "on":
 		from, to, err := query.DateSpan(f.Value, e.at.now, e.at.loc)
-		if err != nil {
-			return nil, err
-		}
-		switch f.Field {
-		case "after":
-			return s.startingBetween(from, time.Time{}), nil
-		case "before":
-			return s.startingBetween(time.Time{}, from), nil
-		}
-		return s.startingBetween(from, to), nil
+		return s.startingBetween(from, to), err
+	case "after":
+		from, err := query.DateStart(f.Value, e.at.now, e.at.loc)
+		return s.startingBetween(from, time.Time{}), err
+	case "before":
+		to, err := query.DateStart(f.Value, e.at.now, e.at.loc)
+		return s.startingBetween(time.Time{}, to), err
 	}
 	return nil, fmt.Errorf("search by %s: no such field", f.Field)
 }

@@ -10,13 +10,14 @@ import (
 type termMatch struct {
 	*queryTerm
 	variants []variant    // of a word
+	areAll   bool         // no other variant is in a visible meeting, or it is a phrase
 	meetings meetingSet   // the visible meetings that have it, where it is looked for
 	check    *phraseCheck // of a phrase that meetings are to be read for; until then meetings are its bound
 }
 
 // findTerm finds the visible meetings that have a term, or of a phrase those that may.
 func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err error) {
-	m = &termMatch{queryTerm: t}
+	m = &termMatch{queryTerm: t, areAll: true}
 	if len(t.phrase) > 0 {
 		check, err := s.findPhrase(t, budget)
 		if err != nil {
@@ -27,18 +28,12 @@ func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err
 		}
 		return m, nil
 	}
-	if m.variants, err = s.variantsOf(t.word); err != nil {
+	if m.variants, m.areAll, err = s.variantsOf(t); err != nil {
 		return nil, err
-	}
-	if len(t.scope.speakers) > 0 {
-		if m.meetings, err = s.findSaid(m.variants, t.scope); err == nil && s.isReadWhereSaid(t) {
-			err = s.readWhereSaid(m, budget)
-		}
-		return m, err
 	}
 	terms := map[string][]string{}
 	inCRM := s.empty()
-	for _, field := range t.scope.textFields() {
+	for _, field := range t.scope.unsaidFields() {
 		list := variantsIn(m.variants, field)
 		if field != segment.FieldCRM || s.seesAll {
 			terms[field] = list
@@ -46,8 +41,18 @@ func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err
 			return nil, err
 		}
 	}
-	if m.meetings, err = s.withFields(terms); err == nil {
-		m.meetings.or(inCRM)
+	if m.meetings, err = s.withFields(terms); err != nil {
+		return nil, err
+	}
+	if m.meetings.or(inCRM); len(t.scope.speakers) == 0 {
+		return m, nil
+	}
+	said, err := s.findSaid(m.variants, t.scope)
+	if err != nil {
+		return nil, err
+	}
+	if m.meetings.or(said); s.isReadWhereSaid(t) {
+		err = s.readWhereSaid(m, budget)
 	}
 	return m, err
 }
@@ -91,9 +96,19 @@ func (s *snapshot) readWhereSaid(m *termMatch, budget *readBudget) error {
 func (s *snapshot) findPhrase(t *queryTerm, budget *readBudget) (*phraseCheck, error) {
 	c := &phraseCheck{s: s, budget: budget, passage: passage{t.phrase, t.scope.speakers}, negated: t.negated, run: t.run, found: s.empty()}
 	if len(t.scope.speakers) > 0 {
-		return c, c.waitSaid(s.withPairs(segment.FieldText, t.phrase))
+		if err := c.waitSaid(s.withPairs(segment.FieldText, t.phrase)); err != nil {
+			return nil, err
+		}
 	}
-	for _, field := range t.scope.textFields() {
+	for _, field := range t.scope.unsaidFields() {
+		if field == segment.FieldPeople { // which has words without their order
+			with, err := s.withName(keyPerson, t.name)
+			if err != nil {
+				return nil, err
+			}
+			c.found.or(with)
+			continue
+		}
 		if field == segment.FieldCRM && !s.seesAll {
 			with, err := s.withAllCRMWords(t.phrase)
 			if err != nil {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 
 	"minutebook/search/query"
 	"minutebook/search/segment"
@@ -21,6 +22,7 @@ type queryTerm struct {
 	node    query.Node
 	word    wordKey
 	phrase  []string // two terms or more that follow one another
+	name    string   // the phrase as it stands among the names of people
 	run     bool     // the phrase is one word of a script without spaces
 	scope   scope
 	negated bool // it stands under a minus
@@ -54,6 +56,24 @@ type speaker struct {
 func allTextFields() []string {
 	return []string{segment.FieldText, segment.FieldTitle, segment.FieldSummary, segment.FieldHighlights,
 		segment.FieldActions, segment.FieldCRM, segment.FieldPeople}
+}
+
+// termScope returns the scope of a term: only words that are looked for in the transcript must be
+// said by its speakers.
+func (in scope) termScope() scope {
+	if len(in.fields) > 0 && !slices.Contains(in.fields, segment.FieldText) {
+		in.speakers = nil
+	}
+	return in
+}
+
+// unsaidFields are the fields of the scope without the transcript, where that is looked in for
+// the speakers' words.
+func (in scope) unsaidFields() []string {
+	if len(in.speakers) == 0 {
+		return in.textFields()
+	}
+	return slices.DeleteFunc(slices.Clone(in.fields), func(field string) bool { return field == segment.FieldText })
 }
 
 // textFields are the fields of the scope.
@@ -136,7 +156,7 @@ func (p *plan) wantStopWords(part query.Node) {
 func (s *snapshot) addTerms(p *plan, n query.Node, in scope, negated bool) error {
 	add := func(t *queryTerm) {
 		if t != nil {
-			t.node, t.scope, t.negated = n, in, negated
+			t.node, t.scope, t.negated = n, in.termScope(), negated
 			p.terms = append(p.terms, t)
 		}
 	}
@@ -237,7 +257,7 @@ func newTerm(words string) *queryTerm {
 	case 1:
 		return &queryTerm{word: wordKey{term: terms[0]}}
 	default:
-		return &queryTerm{phrase: terms, run: text.IsUnspacedWord(words)}
+		return &queryTerm{phrase: terms, name: strings.TrimRight(words, "*"), run: text.IsUnspacedWord(words)}
 	}
 }
 

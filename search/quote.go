@@ -321,15 +321,3 @@ func (q *quoter) isBySpeaker(e archive.Entry) bool {
 	}
 	return false
 }
-
-// isNamed tells whether a person with keys has a name or, with a star, one that begins so.
-func isNamed(keys map[string]bool, name string) bool {
-	if begin, ok := strings.CutSuffix(name, "*"); ok {
-		for k := range keys {
-			if strings.HasPrefix(k, text.Fold(begin)) {
-				return true
-			}
-		}
-	}
-	return keys[text.Fold(name)] || keys[strings.ToLower(name)]
-}

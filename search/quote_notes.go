@@ -22,7 +22,7 @@ type quotedNote struct {
 // quoteNotes quotes the lines of summary, action items, highlights and CRM matches
 // that have something of the query, best first.
 func (q *quoter) quoteNotes(row *archive.Row) ([]quotedNote, error) {
-	if len(q.hl.terms) == 0 || len(q.in.speakers) > 0 || !(row.HasSummary || row.HasActionItems || row.HasHighlights || row.HasCRM) {
+	if len(q.hl.terms) == 0 || len(q.in.speakers) > 0 && len(q.in.fields) == 0 || !(row.HasSummary || row.HasActionItems || row.HasHighlights || row.HasCRM) {
 		return nil, nil
 	}
 	m, err := q.s.x.archive.Notes(q.s.ctx, row.RecordingID)

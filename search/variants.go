@@ -59,27 +59,30 @@ const (
 	weightFuzzy = 0.5
 )
 
-// variantsOf returns the spellings of a word that the index has in text. The word
-// itself comes first, whether or not the index has it.
-func (s *snapshot) variantsOf(key wordKey) ([]variant, error) {
-	variants := []variant{{key.term, 1, everyField}}
+// variantsOf returns the spellings of a word that the index has where it is looked for. The
+// word itself comes first, whether or not the index has it. areAll is false where only the
+// most frequent ones are returned; under a minus all are.
+func (s *snapshot) variantsOf(t *queryTerm) (variants []variant, areAll bool, err error) {
+	key := t.word
+	variants = []variant{{key.term, 1, everyField}}
 	var more []dictTerm
-	var err error
 	switch {
 	case key.fuzzy:
 		more, err = s.findNear(key.term)
 	case key.prefix || text.IsUnspacedCharacter(key.term):
-		more, err = s.scanText(key.term, func(string) bool { return true })
+		more, err = mergeFields(t.scope.textFields(), func(field string) ([]dictTerm, error) {
+			return s.scanField(field, key.term, func(string) bool { return true })
+		})
 	default:
 		more, err = s.findStems(key.term)
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if more, err = s.onlyVisible(more, maxNamed-1); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if len(more) > maxVariants {
+	if areAll = len(more) <= maxVariants || t.negated; !areAll {
 		slices.SortFunc(more, func(a, b dictTerm) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.term, b.term)) })
 		more = more[:maxVariants]
 	}
@@ -89,7 +92,7 @@ func (s *snapshot) variantsOf(key wordKey) ([]variant, error) {
 			variants = append(variants, variant{t.term, t.weight, t.fields})
 		}
 	}
-	return variants, nil
+	return variants, areAll, nil
 }
 
 // onlyVisible leaves out terms that no visible meeting has, and counts the others' visible
@@ -206,13 +209,16 @@ func (s *snapshot) scanField(field, prefix string, keep func(string) bool) ([]di
 
 // scanText lists the terms of all text fields that begin with a prefix.
 func (s *snapshot) scanText(prefix string, keep func(string) bool) ([]dictTerm, error) {
-	return mergeFields(func(field string) ([]dictTerm, error) { return s.scanField(field, prefix, keep) })
+	return mergeFields(allTextFields(), func(field string) ([]dictTerm, error) { return s.scanField(field, prefix, keep) })
 }
 
-// mergeFields puts the terms together that find returns for each text field.
-func mergeFields(find func(field string) ([]dictTerm, error)) ([]dictTerm, error) {
+// mergeFields puts the terms together that find returns for each of some text fields.
+func mergeFields(fields []string, find func(field string) ([]dictTerm, error)) ([]dictTerm, error) {
 	var all [][]dictTerm
 	for i, field := range allTextFields() {
+		if !slices.Contains(fields, field) {
+			continue
+		}
 		found, err := find(field)
 		if err != nil {
 			return nil, err
@@ -249,7 +255,7 @@ func (s *snapshot) findNear(word string) ([]dictTerm, error) {
 	if len([]rune(word)) > 5 {
 		distance = 2
 	}
-	return mergeFields(func(field string) ([]dictTerm, error) {
+	return mergeFields(allTextFields(), func(field string) ([]dictTerm, error) {
 		dict, err := s.meetings.FieldDictFuzzy(field, word, distance, "")
 		if err != nil {
 			return nil, fmt.Errorf("read search index: %w", err)

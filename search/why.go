@@ -120,9 +120,13 @@ func (x *explainer) placesOf(t *termMatch, i int, doc uint32) (string, error) {
 	return strings.Join(in[:min(2, len(in))], " and "), nil
 }
 
-// has tells whether a meeting has a form of a word in a field. Of a phrase it tells
-// nothing: phrases are quoted.
+// has tells whether a meeting has a form of a word in a field, or a phrase among its names:
+// elsewhere phrases are quoted.
 func (x *explainer) has(t *termMatch, field string, i int, doc uint32) (bool, error) {
+	if len(t.phrase) > 0 && field == segment.FieldPeople {
+		with, err := x.s.withName(keyPerson, t.name)
+		return err == nil && with[i].Contains(doc), err
+	}
 	for _, term := range variantsIn(t.variants, field) {
 		postings, err := x.s.segments[i].terms.Postings(field, term)
 		if err != nil {

@@ -32,12 +32,20 @@ func DateSpan(value string, now time.Time, loc *time.Location) (from, to time.Ti
 			return civil.Day(day.Year(), day.Month(), day.Day(), loc), civil.Day(next.Year(), next.Month(), next.Day(), loc), nil
 		}
 	}
-	if n, err := strconv.Atoi(strings.TrimRight(value, "hdwmy")); err == nil && n >= 0 {
-		if from, err := LastSpan(value, now); err == nil {
-			return from, from.Add(time.Nanosecond), nil
-		}
-	}
 	return from, to, fmt.Errorf("%q is not a date such as 2026-03-05, 2026-03, 2026, today or yesterday", value)
+}
+
+// DateStart reads a date as DateSpan does, or a stretch of time as LastSpan does, and returns
+// its first instant.
+func DateStart(value string, now time.Time, loc *time.Location) (time.Time, error) {
+	from, _, err := DateSpan(value, now, loc)
+	if err == nil {
+		return from, nil
+	}
+	if from, spanErr := LastSpan(value, now.In(loc)); spanErr == nil {
+		return from, nil
+	}
+	return from, err
 }
 
 // LastSpan reads 12h, 7d, 2w, 3m (months) or 1y and returns when that time

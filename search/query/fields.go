@@ -38,7 +38,7 @@ func Fields() []Field {
 		{Name: "id", Meaning: "the recording with this number", check: checkID},
 		{Name: "after", Meaning: "on or after this day, month or year", check: checkDate},
 		{Name: "before", Meaning: "before this day, month or year begins", check: checkDate},
-		{Name: "on", Meaning: "on this day, in this month or year", check: checkDate},
+		{Name: "on", Meaning: "on this day, in this month or year", check: checkDay},
 		{Name: "last", Meaning: "within the last 12h, 7d, 2w, 3m or 1y", check: checkLast},
 		{Name: "longer", Meaning: "longer than 30m or 1h30m", check: checkDuration},
 		{Name: "shorter", Meaning: "shorter than 30m or 1h30m", check: checkDuration},
@@ -139,6 +139,11 @@ func checkID(value string) error {
 }
 
 func checkDate(value string) error {
+	_, err := DateStart(value, time.Unix(0, 0), time.UTC)
+	return err
+}
+
+func checkDay(value string) error {
 	_, _, err := DateSpan(value, time.Unix(0, 0), time.UTC)
 	return err
 }

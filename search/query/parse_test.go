@@ -81,6 +81,7 @@ func TestParseErrors(t *testing.T) {
 		{"-in:title x", 1, "negated"},
 		{"a (sort:date b)", 3, "whole answer"},
 		{"id:12x", 3, "number"},
+		{"on:7d", 3, "2026-03"},
 		{"möße speker:anna", 7, "at character 6:"},
 		{strings.Repeat("(", 40), 32, "deep"},
 		{strings.Repeat("x", 5000), 4096, "longer than 4096 bytes"},
