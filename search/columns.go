@@ -82,10 +82,14 @@ type columnCache struct {
 
 	beginnings []beginning // of the words of the first so many values, in order
 	sorted     int         // how many
+
+	folded    map[string]uint32   // of the first so many values, the first with each folded form
+	compared  int                 // how many
+	spellings map[uint32][]uint32 // the values that fold like one of those, where there are several
 }
 
 func newColumnCache() *columnCache {
-	return &columnCache{bySegment: map[segmentKey]*columns{}, numbers: map[string]uint32{}}
+	return &columnCache{bySegment: map[segmentKey]*columns{}, numbers: map[string]uint32{}, folded: map[string]uint32{}, spellings: map[uint32][]uint32{}}
 }
 
 // columnsOf returns the columns of a snapshot's segments, reading those that are new
@@ -246,4 +250,56 @@ func (c *columnCache) sortBeginnings() {
 	}
 	c.sorted = len(c.values)
 	slices.SortFunc(c.beginnings, func(a, b beginning) int { return strings.Compare(a.text, b.text) })
+}
+
+// addSpellings adds the counts of strings that fold alike up at the one with the highest.
+func (c *columnCache) addSpellings(counts []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.compareSpellings()
+	for _, all := range c.spellings {
+		most, sum := all[0], 0
+		for _, n := range all {
+			if int(n) >= len(counts) {
+				break
+			}
+			sum += counts[n]
+			if counts[n] > counts[most] || counts[n] == counts[most] && c.values[n] < c.values[most] {
+				most = n
+			}
+		}
+		for _, n := range all {
+			if int(n) < len(counts) {
+				counts[n] = 0
+			}
+		}
+		if sum > 0 {
+			counts[most] = sum
+		}
+	}
+}
+
+// hasSpellings reports whether several strings fold like this one.
+func (c *columnCache) hasSpellings(value string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.compareSpellings()
+	first, ok := c.folded[text.Fold(value)]
+	return ok && len(c.spellings[first]) > 1
+}
+
+// compareSpellings compares the strings that are new. The caller holds mu.
+func (c *columnCache) compareSpellings() {
+	for ; c.compared < len(c.values); c.compared++ {
+		n, fold := uint32(c.compared), text.Fold(c.values[c.compared]) //nolint:gosec // an index
+		first, ok := c.folded[fold]
+		switch {
+		case !ok:
+			c.folded[fold] = n
+		case len(c.spellings[first]) == 0:
+			c.spellings[first] = []uint32{first, n}
+		default:
+			c.spellings[first] = append(c.spellings[first], n)
+		}
+	}
 }

@@ -89,7 +89,7 @@ func (x *Index) Values(ctx context.Context, viewer archive.Viewer, most int, fie
 	err = x.ask(ctx, viewer, func(s *snapshot) error {
 		set := s.visible()
 		for _, field := range fields {
-			f, err := s.countFacet(field, set, time.UTC, facetList{most: most})
+			f, err := s.countFacet(field, set, time.UTC, facetList{most: most, asSpelled: true})
 			if err != nil {
 				return err
 			}
@@ -102,8 +102,9 @@ func (x *Index) Values(ctx context.Context, viewer archive.Viewer, most int, fie
 
 // facetList bounds the values of a facet.
 type facetList struct {
-	prefix string // folded; only values that begin so, or one of whose words does
-	most   int
+	prefix    string // folded; only values that begin so, or one of whose words does
+	most      int
+	asSpelled bool // each spelling by itself
 }
 
 // countFacets counts the values of the fields among the meetings found. A field that the
@@ -166,9 +167,15 @@ func (s *snapshot) countFacet(field string, set meetingSet, loc *time.Location, 
 	if err != nil {
 		return Facet{}, err
 	}
+	if list.asSpelled {
+		return Facet{field, s.beginningWith(counts, list.prefix, list.most)}, nil
+	}
+	if field == "person" || field == "team" || field == "type" {
+		s.x.columns.addSpellings(counts)
+	}
 	values := s.beginningWith(counts, list.prefix, list.most)
-	if field == "person" && s.samePerson != nil {
-		values, err = s.mergePeople(values, set)
+	if field == "person" {
+		values, err = s.countPeople(values, keyPerson, set)
 	}
 	return Facet{field, values}, err
 }
@@ -207,26 +214,32 @@ func (s *snapshot) addSingle(counts []int, set meetingSet, field int) {
 	}
 }
 
-// mergePeople puts the names of one person together under the first of them, and counts
-// the person's meetings.
-func (s *snapshot) mergePeople(values []FacetValue, set meetingSet) ([]FacetValue, error) {
+// countPeople puts the names of one person together under the first of them, and counts the
+// meetings of a set that a filter with each name finds, by its kind of keys. Most names have
+// their meetings' count already: those of several words, with one spelling, of people.
+func (s *snapshot) countPeople(values []FacetValue, kind string, set meetingSet) ([]FacetValue, error) {
 	seen := map[string]bool{}
 	var out []FacetValue
 	for _, v := range values {
-		names := s.samePerson(v.Value)
-		if len(names) < 2 {
+		isCounted := kind == keyPerson && strings.Contains(text.Fold(v.Value), " ") && !s.x.columns.hasSpellings(v.Value)
+		if s.samePerson != nil {
+			if names := s.samePerson(v.Value); len(names) > 1 {
+				if seen[names[0]] {
+					continue
+				}
+				seen[names[0]], isCounted = true, false
+			}
+		}
+		if !isCounted {
+			with, err := s.withPerson(kind, v.Value)
+			if err != nil {
+				return nil, err
+			}
+			v.Count = with.and(set).size()
+		}
+		if v.Count > 0 { // else nothing is left of the name when it is folded, or nobody has it in this part
 			out = append(out, v)
-			continue
 		}
-		if seen[names[0]] {
-			continue
-		}
-		seen[names[0]] = true
-		with, err := s.withPerson(keyPerson, v.Value)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, FacetValue{v.Value, with.and(set).size()})
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Count > out[j].Count })
 	return out, nil

@@ -83,7 +83,8 @@ const quotes = `"“”„«»‟`
 
 // readTyped finds the words at the end of a text that belong together.
 func readTyped(input string) typed {
-	if at := strings.LastIndexAny(input, quotes); at >= 0 && strings.Count(strings.Map(plainQuote, input), `"`)%2 == 1 {
+	signs := hideQuotesInWords(input)
+	if at := strings.LastIndexAny(signs, quotes); at >= 0 && strings.Count(strings.Map(plainQuote, signs), `"`)%2 == 1 {
 		head, rest := input[:at], strings.TrimLeft(input[at:], quotes)
 		t := typed{head: head, quoted: true}
 		if run := head[strings.LastIndexAny(head, " \t(")+1:]; strings.HasSuffix(run, ":") {
@@ -91,8 +92,8 @@ func readTyped(input string) typed {
 		}
 		return t.withWords(rest)
 	}
-	at := max(0, strings.LastIndexAny(input, quotes+"()"))
-	if sign, size := utf8.DecodeRuneInString(input[at:]); strings.ContainsRune(quotes+"()", sign) {
+	at := max(0, strings.LastIndexAny(signs, quotes+"()"))
+	if sign, size := utf8.DecodeRuneInString(signs[at:]); strings.ContainsRune(quotes+"()", sign) {
 		at += size
 	}
 	runs := strings.SplitAfter(input[at:], " ")
@@ -112,6 +113,17 @@ func readTyped(input string) typed {
 	}
 	t := typed{head: input[:at] + strings.Join(runs[:from], "")}
 	return t.withWords(strings.Join(runs[from:], ""))
+}
+
+// hideQuotesInWords puts other bytes in the places of quotation marks that belong to words.
+func hideQuotesInWords(input string) string {
+	out := []byte(input)
+	for at, r := range input {
+		if query.IsQuoteInWord(input, at) {
+			copy(out[at:at+utf8.RuneLen(r)], "___")
+		}
+	}
+	return string(out)
 }
 
 func plainQuote(r rune) rune {
@@ -166,20 +178,27 @@ func suggestFields(t typed) []Suggestion {
 	return out
 }
 
-// tails returns the last words as one text each: all of the last three, two, and one.
-func (t typed) tails() []string {
-	words := append(slices.Clone(t.words), t.last)
+// tail is the end of a typed text.
+type tail struct {
+	terms  string // with a space between them, and at the end after a space
+	fields int    // words as typed, also signs, from which the terms come
+}
+
+// tails returns the last three words as typed, two, and one.
+func (t typed) tails() (out []tail) {
+	end := ""
 	if t.last == "" {
-		words = t.words
+		end = " "
 	}
-	var out []string
-	for n := min(3, len(words)); n > 0; n-- {
-		tail := strings.Join(words[len(words)-n:], " ")
-		if t.last == "" {
-			tail += " "
+	var terms []string
+	raw := strings.Fields(t.raw)
+	for i := len(raw) - 1; i >= 0 && len(out) < 3; i-- {
+		if more := text.PhraseTerms(raw[i]); len(more) > 0 {
+			terms = append(more, terms...)
+			out = append(out, tail{strings.Join(terms, " ") + end, len(raw) - i})
 		}
-		out = append(out, tail)
 	}
+	slices.Reverse(out)
 	return out
 }
 
@@ -205,7 +224,7 @@ func (t typed) filterQuery(n int, field, value string) string {
 func (s *snapshot) suggestPeople(t typed) ([]Suggestion, error) {
 	var counts []int
 	for _, tail := range t.tails() {
-		named := s.x.columns.valuesWith(tail)
+		named := s.x.columns.valuesWith(tail.terms)
 		if len(named) == 0 {
 			continue
 		}
@@ -213,9 +232,13 @@ func (s *snapshot) suggestPeople(t typed) ([]Suggestion, error) {
 			counts = s.countMany(multiPeople)
 		}
 		var out []Suggestion
-		for _, v := range s.rankValues(named, counts, maxPeople) {
+		values, err := s.countPeople(s.rankValues(named, counts, maxPeople), keyPerson, s.visible())
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range values {
 			out = append(out, Suggestion{Kind: SuggestPerson, Text: v.Value, Count: v.Count,
-				Query: t.filterQuery(strings.Count(strings.TrimSpace(tail), " ")+1, "person", v.Value)})
+				Query: t.filterQuery(tail.fields, "person", v.Value)})
 		}
 		if len(out) > 0 {
 			return out, nil

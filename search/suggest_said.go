@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"minutebook/search/query"
 	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // suggestTitles finds meetings whose title has all words that were typed, the last one as
@@ -51,7 +54,7 @@ func (s *snapshot) suggestTitles(t typed) ([]Suggestion, error) {
 		}
 		seen[row.Title] = true
 		out = append(out, Suggestion{Kind: SuggestTitle, Text: row.Title, RecordingID: id, Start: row.Key().Start,
-			Query: `title:"` + strings.ReplaceAll(row.Title, `"`, " ") + `"`})
+			Query: (&query.Filter{Field: "title", Value: row.Title}).String()})
 	}
 	return out, nil
 }
@@ -84,7 +87,9 @@ func (s *snapshot) suggestPhrases(t typed) ([]Suggestion, error) {
 	}
 	var out []Suggestion
 	for _, f := range found[:min(len(found), maxPhrases)] {
-		out = append(out, t.suggestSaid(f))
+		if said, ok := t.suggestSaid(f); ok {
+			out = append(out, said)
+		}
 	}
 	return out, nil
 }
@@ -96,21 +101,44 @@ type saidTerms struct {
 }
 
 // suggestSaid makes a suggestion of words that were said, the last ones of which were
-// typed.
-func (t typed) suggestSaid(f saidTerms) Suggestion {
-	said := strings.Join(f.words, " ")
-	typedWords := len(strings.Fields(t.raw))
-	if t.last == "" {
-		typedWords++
-	}
-	out := Suggestion{Kind: SuggestPhrase, Text: said, Count: f.count, Query: t.before(min(len(f.words), typedWords)) + `"` + said + `" `}
+// typed; ok is false where these begin within a word as typed, whose rest would be lost.
+func (t typed) suggestSaid(f saidTerms) (out Suggestion, ok bool) {
+	said := joinTerms(f.words)
+	typed := min(len(f.words), len(t.words)+1)
 	if t.last == "" { // the words before the new one
-		out.Query = t.before(len(f.words)-1) + `"` + said + `" `
+		typed = len(f.words) - 1
 	}
+	fields, isWhole := t.countFields(typed)
+	out = Suggestion{Kind: SuggestPhrase, Text: said, Count: f.count, Query: t.before(fields) + `"` + said + `" `}
 	if len(f.words) == 1 {
-		out.Kind, out.Query = SuggestWord, t.before(1)+said+" "
+		out.Kind, out.Query = SuggestWord, t.before(fields)+said+" "
 	}
-	return out
+	return out, isWhole
+}
+
+// countFields returns how many of the words as typed the last terms are; isWhole is false where
+// the first of them begins within such a word, as in a script without spaces.
+func (t typed) countFields(terms int) (fields int, isWhole bool) {
+	raw := strings.Fields(t.raw)
+	for ; terms > 0 && fields < len(raw); fields++ {
+		terms -= len(text.PhraseTerms(raw[len(raw)-1-fields]))
+	}
+	return fields, terms == 0
+}
+
+// joinTerms returns terms as a text. In a script without spaces the last character of a term is
+// the first of the next.
+func joinTerms(terms []string) string {
+	said := terms[0]
+	for _, term := range terms[1:] {
+		first, size := utf8.DecodeRuneInString(term)
+		if last, _ := utf8.DecodeLastRuneInString(said); last == first && text.IsUnspaced(first) && size < len(term) {
+			said += term[size:]
+			continue
+		}
+		said += " " + term
+	}
+	return said
 }
 
 // wordsAndPhrases finds words that begin so and, for the first of them, how it goes on.
@@ -152,7 +180,7 @@ func (s *snapshot) continuations(words []string, prefix string) ([]saidTerms, er
 	}
 	counts = slices.DeleteFunc(counts, func(c termDocuments) bool {
 		next := c.term[len(pair):]
-		return next != prefix && s.isStopWord(next) || next == ""
+		return next != prefix && s.isStopWord(next) || next == "" || text.IsUnspacedCharacter(next) // as at the edges of runs
 	})
 	among, err := s.withPairs(segment.FieldText, words)
 	if err != nil {

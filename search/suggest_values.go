@@ -11,6 +11,7 @@ import (
 func (s *snapshot) countMany(field int) []int {
 	counts := make([]int, s.x.columns.valueCount())
 	s.addMany(counts, s.visible(), field)
+	s.x.columns.addSpellings(counts)
 	return counts
 }
 
@@ -18,6 +19,7 @@ func (s *snapshot) countMany(field int) []int {
 func (s *snapshot) countSingle(field int) []int {
 	counts := make([]int, s.x.columns.valueCount())
 	s.addSingle(counts, s.visible(), field)
+	s.x.columns.addSpellings(counts)
 	return counts
 }
 
@@ -32,7 +34,7 @@ func (s *snapshot) beginningWith(counts []int, prefix string, most int) []FacetV
 
 // suggestKinds finds meeting types and teams by how they begin.
 func (s *snapshot) suggestKinds(t typed) ([]Suggestion, error) {
-	tails := slices.DeleteFunc(t.tails(), func(tail string) bool { return strings.HasSuffix(tail, " ") || len([]rune(tail)) < 2 })
+	tails := slices.DeleteFunc(t.tails(), func(tail tail) bool { return strings.HasSuffix(tail.terms, " ") || len([]rune(tail.terms)) < 2 })
 	if len(tails) == 0 {
 		return nil, nil
 	}
@@ -42,7 +44,7 @@ func (s *snapshot) suggestKinds(t typed) ([]Suggestion, error) {
 		counts []int
 	}{{SuggestType, singleType, nil}, {SuggestTeam, singleTeam, nil}}
 	for _, tail := range tails {
-		named := s.x.columns.valuesWith(tail)
+		named := s.x.columns.valuesWith(tail.terms)
 		var out []Suggestion
 		for i := range kinds {
 			if len(named) == 0 {
@@ -53,7 +55,7 @@ func (s *snapshot) suggestKinds(t typed) ([]Suggestion, error) {
 				kind.counts = s.countSingle(kind.field)
 			}
 			for _, v := range s.rankValues(named, kind.counts, maxValues) {
-				out = append(out, Suggestion{Kind: kind.name, Text: v.Value, Count: v.Count, Query: t.filterQuery(strings.Count(tail, " ")+1, kind.name, v.Value)})
+				out = append(out, Suggestion{Kind: kind.name, Text: v.Value, Count: v.Count, Query: t.filterQuery(tail.fields, kind.name, v.Value)})
 			}
 		}
 		if len(out) > 0 {
@@ -71,7 +73,13 @@ func (s *snapshot) suggestValues(t typed) ([]Suggestion, error) {
 	const most = 8
 	switch t.field {
 	case "person", "speaker", "recorded-by", "assignee":
-		kind, values = SuggestPerson, s.beginningWith(s.countMany(multiPeople), prefix, most)
+		keys := map[string]string{"person": keyPerson, "speaker": keySpeaker, "recorded-by": keyRecorder, "assignee": keyAssignee}[t.field]
+		var err error
+		values, err = s.countPeople(s.beginningWith(s.countMany(multiPeople), prefix, 4*most), keys, s.visible()) // not all speak, or record
+		if err != nil {
+			return nil, err
+		}
+		kind, values = SuggestPerson, values[:min(len(values), most)]
 	case "domain":
 		kind, values = SuggestCompany, s.beginningWith(s.countMany(multiDomains), prefix, most)
 	case "type":
