@@ -25,6 +25,8 @@ type token struct {
 	text  string // the word, the phrase without its quotes, the filter's value
 	field string // of a filter, in lower case
 	pos   int
+
+	afterSign bool // a word that means nothing, such as "&", stands before it
 }
 
 // lexer cuts a query into tokens. It never fails: a sign without a meaning is a word.
@@ -50,6 +52,7 @@ func tokenize(query string) []token {
 }
 
 func (l *lexer) next() token {
+	afterSign := false
 	for l.pos < len(l.in) {
 		r, size := l.peek()
 		at := l.pos
@@ -72,9 +75,11 @@ func (l *lexer) next() token {
 				return token{kind: kindMinus, pos: at}
 			}
 		default:
-			if t, ok := l.readWord(); ok {
+			t, ok := l.readWord()
+			if t.afterSign = afterSign; ok {
 				return t
 			}
+			afterSign = true
 		}
 	}
 	return token{kind: kindEnd, pos: len(l.in)}

@@ -128,6 +128,9 @@ func (p *parser) parseAll(depth int) (Node, error) {
 // nothing on one side is the word "or"; beside an item without a letter or digit it means
 // nothing.
 func (p *parser) parseEither(depth int) (Node, error) {
+	if t := p.peek(); t.kind == kindOr && t.afterSign && p.startsItem(p.at+1) {
+		p.take()
+	}
 	first, err := p.parseItem(depth)
 	for err == nil && first == nil && p.peek().kind == kindOr && p.startsItem(p.at+1) {
 		p.take()
