@@ -17,11 +17,11 @@ func (w Web) validateProxy(bad complain) {
 	}
 	switch name := textproto.CanonicalMIMEHeaderKey(w.ProxyHeader); {
 	case name == "":
-		bad("web.proxy_header", "is missing, and access = \"proxy\" needs it: name the header that has the person's address, such as Remote-User")
+		bad("web.proxy_header", "is missing, and access = \"proxy\" needs it: name the header that has the person's address, such as Remote-Email")
 	case strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
 		bad("web.proxy_header", "%q is no name of a header", w.ProxyHeader)
 	case setByBrowsers(name):
-		bad("web.proxy_header", "%s is set by every browser or proxy, so it says nothing of who asks; name the header that your proxy sets, such as Remote-User", name)
+		bad("web.proxy_header", "%s is set by every browser or proxy, so it says nothing of who asks; name the header that your proxy sets, such as Remote-Email", name)
 	}
 	if len(w.ProxyNetworks) == 0 {
 		bad("web.proxy_networks", "is missing, and access = \"proxy\" needs it: name the networks of your proxy, such as [\"127.0.0.1/32\"]; from anywhere else the header is refused")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"minutebook/api"
 	"minutebook/internal/testrun"
 	"minutebook/web/access"
@@ -18,8 +20,10 @@ import (
 func TestAProxySaysWhoAsks(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	s := newEntrySite(t, func(e *Entry) {
-		e.Passwords, e.ProxyHeader, e.ProxyNetworks = false, "Remote-User", []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}
+	var log strings.Builder
+	s := newEntrySiteWith(t, access.Options{}, func(o *Options) {
+		o.Logger = zerolog.New(zerolog.SyncWriter(&log))
+		o.Entry.Passwords, o.Entry.ProxyHeader, o.Entry.ProxyNetworks = false, "Remote-User", []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}
 	})
 	if err := s.archive.PutUsers(t.Context(), "acme", []api.User{{Email: "gone@acme.example", Status: api.StatusDeactivated}}); err != nil {
 		t.Fatal(err)
@@ -80,9 +84,15 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 		if w.Code != c.want {
 			t.Errorf("%s: %d, want %d", c.name, w.Code, c.want)
 		}
+		if c.name == "no address" && !strings.Contains(w.Body.String(), "by an e-mail address: have web.proxy_header") {
+			t.Errorf("the page does not say that the address is missing: %s", w.Body)
+		}
 		if c.name != "an assistant with a name alone" && w.Code == 401 && !strings.Contains(w.Body.String(), "roxy in front names nobody") {
 			t.Errorf("%s is told to sign in: %s", c.name, w.Body)
 		}
+	}
+	if n := strings.Count(log.String(), `"header":"Remote-User"`); n != 1 {
+		t.Errorf("the log has the header %d times, want once: %s", n, &log)
 	}
 	people, err := s.people.People(t.Context())
 	if err != nil || len(people) != 3 {

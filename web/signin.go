@@ -98,10 +98,11 @@ func (s *server) prepareEntry() error {
 
 // The reasons why a request has no visitor.
 var (
-	errNobody    = errors.New("nobody is signed in: sign in")
-	errScope     = errors.New("this token has not the scope that this needs: make another one")
-	errUnnamed   = errors.New("the proxy in front names nobody who may enter here: ask an admin of this archive")
-	errForbidden = errors.New("this request did not come through the proxy that signs people in")
+	errNobody      = errors.New("nobody is signed in: sign in")
+	errScope       = errors.New("this token has not the scope that this needs: make another one")
+	errUnnamed     = errors.New("the proxy in front names nobody who may enter here: ask an admin of this archive")
+	errUnaddressed = errors.New("the proxy in front names nobody by an e-mail address: have web.proxy_header name the header that has the address")
+	errForbidden   = errors.New("this request did not come through the proxy that signs people in")
 )
 
 // isPastProxy reports whether a request did not come through the proxy that signs people
@@ -180,7 +181,10 @@ func (s *server) identifyProxied(r *http.Request) (Visitor, error) {
 	people, ctx := s.Entry.People, r.Context()
 	person, err := people.Join(ctx, names[0], "")
 	if errors.Is(err, access.ErrAddress) {
-		return Visitor{}, errUnnamed
+		s.unaddressed.Do(func() {
+			s.Logger.Warn().Str("header", s.Entry.ProxyHeader).Msg("web.proxy_header has no e-mail address: nobody whom the proxy names so can enter")
+		})
+		return Visitor{}, errUnaddressed
 	}
 	if err == nil {
 		err = people.CheckIn(ctx, person)
@@ -209,7 +213,7 @@ func (s *server) isClaimed(ctx context.Context) bool {
 
 // isOfNobody reports whether an error means that a request has no visitor.
 func isOfNobody(err error) bool {
-	return errors.Is(err, errNobody) || errors.Is(err, errUnnamed) || errors.Is(err, access.ErrNoSession) || errors.Is(err, access.ErrNoToken)
+	return errors.Is(err, errNobody) || errors.Is(err, errUnnamed) || errors.Is(err, errUnaddressed) || errors.Is(err, access.ErrNoSession) || errors.Is(err, access.ErrNoToken)
 }
 
 // claimPage says how the first person comes in.
@@ -250,8 +254,8 @@ func toEntryFailure(err error) (*failure, bool) {
 		return &failure{http.StatusForbidden, sentence(err)}, true
 	case errors.Is(err, access.ErrNoToken):
 		return &failure{http.StatusUnauthorized, sentence(access.ErrNoToken)}, true
-	case errors.Is(err, errUnnamed):
-		return &failure{http.StatusUnauthorized, sentence(errUnnamed)}, true
+	case errors.Is(err, errUnnamed), errors.Is(err, errUnaddressed):
+		return &failure{http.StatusUnauthorized, sentence(err)}, true
 	case isOfNobody(err):
 		return &failure{http.StatusUnauthorized, sentence(errNobody)}, true
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -128,6 +129,8 @@ type server struct {
 	reads     *reads
 	forms     *http.CrossOriginProtection // no other site sends forms here
 	hasPeople atomic.Bool                 // whether a first person exists
+
+	unaddressed sync.Once // the log says that the proxy names no address
 
 	compress func(http.Handler) http.HandlerFunc
 
