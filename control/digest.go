@@ -35,7 +35,8 @@ type Digests struct {
 type DigestReader struct {
 	Channel notify.Channel
 	Viewer  archive.Viewer
-	Person  string // the address whose action items are meant; "" for all
+	Person  string   // the main address of the person whose action items are meant; "" for all
+	Aliases []string // the person's addresses
 	// Counts leaves out titles and texts, for a channel that others than the owner read.
 	Counts bool
 	// Present returns the reader with the right and the address of this moment, since others
@@ -173,7 +174,7 @@ func (d *Digests) sendTo(ctx context.Context, r DigestReader, last digested, due
 	if err != nil {
 		return last, err
 	}
-	items, err := d.Roster.Items(ctx, view, roster.ItemQuery{Person: r.Person, State: roster.Open})
+	items, err := d.Roster.Items(ctx, view, roster.ItemQuery{Person: r.Person, Aliases: r.Aliases, State: roster.Open})
 	if err != nil {
 		return last, err
 	}

@@ -71,7 +71,7 @@ func TestDigests(t *testing.T) {
 		now = time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC)
 		d := control.Digests{Deps: control.Deps{Archive: a, PageURL: "https://minutes.example/", Location: time.UTC}, Roster: r, Schedule: schedule, Failed: failed,
 			Readers: []control.DigestReader{{Channel: owner, Viewer: archive.Viewer{All: true}}, {Channel: wall, Viewer: archive.Viewer{All: true}, Counts: true},
-				{Channel: bob, Viewer: archive.ViewerWith("bob@example.com"), Person: "bob@example.com"}}}
+				{Channel: bob, Viewer: archive.ViewerWith("bob@example.com", "bob@old.example"), Person: "bob@example.com", Aliases: []string{"bob@example.com", "bob@old.example"}}}}
 		return d.Send(t.Context())
 	}
 	arrive(1, "ada@example.com") // before digests were wished for
@@ -81,7 +81,7 @@ func TestDigests(t *testing.T) {
 		}
 	}
 	arrive(2, "ada@example.com")
-	arrive(3, "bob@example.com")
+	arrive(3, "bob@old.example")
 	odd, err := archive.FromMeeting("main", archive.SourceList, now, []byte(`{"recording_id":90,"title":" ","shared_with":"no_teams","action_items":[{"description":"call","assignee":{"name":"","email":"cy@x.example"}}]}`))
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ const Nobody = "-"
 
 // ItemQuery selects action items. Zero fields do not restrict.
 type ItemQuery struct {
-	Person        string // an address or name of the person, or Nobody
+	Person        string   // an address or name of the person, or Nobody
+	Aliases       []string // more addresses and names of the person
 	State         State
 	Since, Before time.Time // start of the meeting: at or after, before; no meeting without a date
 	Among         map[archive.ItemKey]bool
@@ -78,7 +79,9 @@ func (v *view) items(o ItemQuery) ItemList {
 	if o.Person == Nobody {
 		wanted = []int32{-1}
 	} else if o.Person != "" {
-		wanted = v.mainsOf(o.Person)
+		for _, name := range append([]string{o.Person}, o.Aliases...) {
+			wanted = append(wanted, v.mainsOf(name)...)
+		}
 	}
 	c := v.newCount()
 	var mains []int32 // of Keys

@@ -135,6 +135,7 @@ func TestItemsAreSelected(t *testing.T) {
 		"done":         {owner, ItemQuery{State: Done}, "[{3 1} {2 0} {2 1} {1 1}]", false},
 		"Ann's":        {owner, ItemQuery{State: All, Person: "Ann@Example.com"}, "[{3 0} {2 0} {1 0}]", false},
 		"nobody's":     {owner, ItemQuery{State: All, Person: Nobody}, "[{3 1} {2 1} {1 1}]", false},
+		"an alias's":   {owner, ItemQuery{State: All, Person: "who", Aliases: []string{"ann@example.com"}}, "[{3 0} {2 0} {1 0}]", false},
 		"a stranger's": {owner, ItemQuery{State: All, Person: "who"}, "[]", false},
 		"oldest":       {owner, ItemQuery{State: Open, Oldest: true}, "[{1 0} {3 0}]", false},
 		"limited":      {owner, ItemQuery{State: All, Limit: 1}, "[{3 0}]", true},

@@ -78,10 +78,16 @@ func describeIDs(ids access.IDs, address string) string {
 	for _, id := range []struct {
 		name  string
 		value int64
-	}{{"session", ids.Session}, {"token", ids.Token}, {"meeting", ids.Meeting}, {"meetings", int64(ids.Count)}} {
+	}{{"session", ids.Session}, {"token", ids.Token}, {"meeting", ids.Meeting}, {"meetings", int64(ids.Count)}, {"delivery", ids.Delivery}} {
 		if id.value != 0 {
 			fmt.Fprintf(&b, "  %s %d", id.name, id.value)
 		}
+	}
+	if ids.Account != "" {
+		b.WriteString("  account " + ids.Account)
+	}
+	if ids.Job != "" {
+		b.WriteString("  job " + ids.Job)
 	}
 	if ids.Method != "" {
 		b.WriteString("  by " + string(ids.Method))

@@ -132,7 +132,7 @@ func (d *daemon) reportNotify(ctx context.Context, err error) {
 func (d *daemon) notifyOnce(ctx context.Context, n *notify.Notifier, awake time.Time) error {
 	c := d.config().Notify
 	if c.Heartbeat == "" && len(notifyChannels(c)) == 0 {
-		return nil
+		return n.Update(ctx, nil) // channels that were removed go
 	}
 	s, err := d.observe(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -216,7 +216,7 @@ func (d *daemon) digestReaders(ctx context.Context, c *config.Config) (readers [
 
 // newPersonReader returns a person as a reader of digests.
 func newPersonReader(mail *notify.Mail, people *access.DB, p access.Person) control.DigestReader {
-	return control.DigestReader{Channel: &mailbox{mail, p}, Viewer: archive.ViewerWith(p.Addresses...), Person: p.Address(),
+	return control.DigestReader{Channel: &mailbox{mail, p}, Viewer: archive.ViewerWith(p.Addresses...), Person: p.Address(), Aliases: p.Addresses,
 		Present: func(ctx context.Context) (control.DigestReader, error) {
 			present, err := people.Person(ctx, p.ID)
 			if err == nil {
