@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -142,7 +143,7 @@ func (app *application) addClient(set *clientSet, a config.Account) error {
 		credential = api.APIKeyFromFile(a.APIKeyFile) // read again when it is refused
 	}
 	if a.OAuth != nil {
-		oauth, err := app.newConnection(a, budget)
+		oauth, err := app.newConnection(a)
 		if err != nil {
 			return err
 		}
@@ -172,14 +173,29 @@ func (set *clientSet) redirectHandlers() map[string]http.Handler {
 
 // newConnection makes the OAuth credential of an account. Its tokens are kept in
 // the archive.
-func (app *application) newConnection(a config.Account, budget *api.Budget) (*api.OAuth, error) {
+func (app *application) newConnection(a config.Account) (*api.OAuth, error) {
 	o := a.OAuth
 	return api.NewOAuth(api.OAuthOptions{
 		Account: a.Name, BaseURL: a.BaseURL,
 		ClientID: o.ClientID, ClientSecret: o.ClientSecret, RedirectURL: o.RedirectURL,
 		AuthorizeURL: o.AuthorizeURL, TokenURL: o.TokenURL,
-		Store: tokenStore{app}, Budget: budget, Now: time.Now, Logger: app.log,
+		Store: tokenStore{app}, Budget: app.tokenBudget(a.BaseURL, o.TokenURL, o.ClientID), Now: time.Now, Logger: app.log,
 	})
+}
+
+// tokenBudget returns the budget of an OAuth app's calls to the token endpoint: the service
+// counts those of all accounts that connect through the app together (specification 8).
+func (app *application) tokenBudget(baseURL, tokenURL, clientID string) *api.Budget {
+	digest := digestCredential(cmp.Or(tokenURL, baseURL) + "\x00" + clientID)
+	app.exchanging.Lock()
+	defer app.exchanging.Unlock()
+	if app.tokenBudgets[digest] == nil {
+		if app.tokenBudgets == nil {
+			app.tokenBudgets = map[string]*api.Budget{}
+		}
+		app.tokenBudgets[digest] = api.NewBudget(api.BudgetOptions{Connection: "app " + digest, Now: time.Now, Uptime: process.Uptime, Store: app.archive, Logger: app.log})
+	}
+	return app.tokenBudgets[digest]
 }
 
 // parseSchedule returns the cron expression of each job and their time zone.

@@ -52,7 +52,8 @@ func (app *application) newConnector(ctx context.Context, cfg *config.Config, pe
 		Now: time.Now, Logger: app.log, UserAgent: "minutebook/" + app.opts.Version}
 	if own.OAuth.ClientID != "" {
 		o.App = &accounts.App{ClientID: own.OAuth.ClientID, ClientSecret: own.OAuth.ClientSecret, AuthorizeURL: own.OAuth.AuthorizeURL,
-			TokenURL: own.OAuth.TokenURL, RedirectURL: cfg.Web.PublicURL + accounts.RedirectPath}
+			TokenURL: own.OAuth.TokenURL, RedirectURL: cfg.Web.PublicURL + accounts.RedirectPath,
+			Budget: app.tokenBudget(service, own.OAuth.TokenURL, own.OAuth.ClientID)}
 	}
 	return accounts.New(o)
 }

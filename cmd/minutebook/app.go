@@ -56,6 +56,9 @@ type application struct {
 	connecting sync.Mutex // guards connector
 	connector  *accounts.Connector
 
+	exchanging   sync.Mutex             // guards tokenBudgets
+	tokenBudgets map[string]*api.Budget // by the digest of the OAuth app
+
 	// reload loads the configuration again; nil where it is loaded only at the start.
 	reload func(context.Context) (control.Reloaded, error)
 	// refresh makes the receiver in this process read its secrets again; nil

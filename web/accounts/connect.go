@@ -60,7 +60,7 @@ func isKey(text string) bool {
 // AuthorizeURL returns the address at which a person lets the app read the account. The
 // service sends them back to the app's redirect address with a code and the state.
 func (c *Connector) AuthorizeURL(state string) (string, error) {
-	oauth, err := c.newOAuth(access.Account{Name: "app"}, &draft{}, nil)
+	oauth, err := c.newOAuth(access.Account{Name: "app"}, &draft{})
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +78,7 @@ func (c *Connector) ConnectCode(ctx context.Context, p access.Person, query, sta
 		return ErrTooOften
 	}
 	tokens := &draft{}
-	oauth, err := c.newOAuth(access.Account{Name: access.AccountName(p.ID)}, tokens, nil)
+	oauth, err := c.newOAuth(access.Account{Name: access.AccountName(p.ID)}, tokens)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,10 @@ func (c *Connector) connect(ctx context.Context, p access.Person, kind access.Ac
 	if !c.o.People.CanConnect() {
 		return access.ErrNoAccountKey
 	}
-	client, err := c.newClient(credential, nil)
+	c.mu.Lock()
+	budget := c.budget(access.AccountName(p.ID)) // the trial's calls count for the account that is kept
+	c.mu.Unlock()
+	client, err := c.newClient(credential, budget)
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/service"
@@ -157,6 +159,15 @@ func TestAnAccountIsTriedBeforeItIsKept(t *testing.T) {
 	}
 }
 
+// usedIn returns the calls of a class that a budget counts.
+func usedIn(b *api.Budget, class api.Class) int {
+	if b == nil {
+		return 0
+	}
+	all := b.Snapshot()
+	return all[slices.IndexFunc(all, func(u api.Usage) bool { return u.Class == class })].Used
+}
+
 // TestAnAccountIsConnectedThroughTheApp exchanges a code of the app, and ends the
 // connection's calls with its person.
 func TestAnAccountIsConnectedThroughTheApp(t *testing.T) {
@@ -168,8 +179,9 @@ func TestAnAccountIsConnectedThroughTheApp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.o.App = &App{ClientID: app.ClientID, ClientSecret: secret, RedirectURL: redirect}
-	a := h.person(t, ann)
+	tokens := api.NewBudget(api.BudgetOptions{Now: func() time.Time { return archivetest.Epoch }})
+	h.o.App = &App{ClientID: app.ClientID, ClientSecret: secret, RedirectURL: redirect, Budget: tokens}
+	a, k := h.person(t, ann), h.person(t, kim)
 	h.person(t, "boss@acme.example")
 	connect := func(p access.Person, as, state string) error {
 		t.Helper()
@@ -188,11 +200,17 @@ func TestAnAccountIsConnectedThroughTheApp(t *testing.T) {
 	if err := h.ConnectCode(ctx, a, "code=nonsense&state=s", "s"); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("with a wrong code: %v", err)
 	}
-	if err := connect(h.person(t, kim), ann, "s"); !errors.Is(err, ErrNoMeetings) {
+	if err := connect(k, ann, "s"); !errors.Is(err, ErrNoMeetings) {
 		t.Errorf("another's account: %v", err)
 	}
 	if err := connect(a, ann, "s"); err != nil {
 		t.Fatal(err)
+	}
+	if n := usedIn(tokens, api.ClassToken); n != 3 {
+		t.Errorf("%d calls of the app's token endpoint are counted, want 3", n)
+	}
+	if n := usedIn(h.budgets[access.AccountName(k.ID)], api.ClassGlobal); n != 1 {
+		t.Errorf("%d calls of a trial are counted, want 1", n)
 	}
 	account, err := h.Account(ctx, a.ID)
 	if err != nil || account.Kind != access.AccountOAuth {

@@ -21,6 +21,9 @@ type App struct {
 	ClientID, ClientSecret string
 	AuthorizeURL, TokenURL string // "": below the service's address
 	RedirectURL            string // of the page, https
+	// Budget is that of the token endpoint, which counts the calls for everybody who
+	// connects through the app. nil: each connection has its own.
+	Budget *api.Budget
 }
 
 // RedirectPath is the path of the page to which the service sends people back.
@@ -61,7 +64,7 @@ func New(o Options) (*Connector, error) {
 	}
 	c := &Connector{o: o, clients: map[int64]*api.Client{}, budgets: map[string]*api.Budget{}, tries: map[int64]*rate.Limiter{}}
 	if o.App != nil {
-		if _, err := c.newOAuth(access.Account{Name: "app"}, &draft{}, nil); err != nil {
+		if _, err := c.newOAuth(access.Account{Name: "app"}, &draft{}); err != nil {
 			return nil, err
 		}
 	}
@@ -89,16 +92,15 @@ func (c *Connector) Client(a access.Account) (*api.Client, error) {
 	if client := c.clients[a.ID]; client != nil {
 		return client, nil
 	}
-	budget := c.budget(a.Name)
 	var credential api.Credential = &keyCredential{people: c.o.People, service: c.o.BaseURL, id: a.ID}
 	if a.Kind == access.AccountOAuth {
-		oauth, err := c.newOAuth(a, &stored{people: c.o.People, service: c.o.BaseURL, id: a.ID}, budget)
+		oauth, err := c.newOAuth(a, &stored{people: c.o.People, service: c.o.BaseURL, id: a.ID})
 		if err != nil {
 			return nil, err
 		}
 		credential = &judged{OAuth: oauth, people: c.o.People, service: c.o.BaseURL, id: a.ID}
 	}
-	client, err := c.newClient(credential, budget)
+	client, err := c.newClient(credential, c.budget(a.Name))
 	if err == nil {
 		c.clients[a.ID] = client
 	}
@@ -118,13 +120,13 @@ func (c *Connector) newClient(credential api.Credential, budget *api.Budget) (*a
 		Now: c.o.Now, Logger: c.o.Logger, UserAgent: c.o.UserAgent})
 }
 
-func (c *Connector) newOAuth(a access.Account, store api.TokenStore, budget *api.Budget) (*api.OAuth, error) {
+func (c *Connector) newOAuth(a access.Account, store api.TokenStore) (*api.OAuth, error) {
 	if c.o.App == nil {
 		return nil, errors.New("connect accounts: the configuration names no OAuth app any more: write [web.accounts.oauth], or connect the account by an API key")
 	}
 	return api.NewOAuth(api.OAuthOptions{Account: a.Name, BaseURL: c.o.BaseURL, ClientID: c.o.App.ClientID, ClientSecret: c.o.App.ClientSecret,
 		RedirectURL: c.o.App.RedirectURL, AuthorizeURL: c.o.App.AuthorizeURL, TokenURL: c.o.App.TokenURL,
-		Store: store, HTTP: c.o.HTTP, Budget: budget, Now: c.o.Now, Logger: c.o.Logger, Remedy: Remedy})
+		Store: store, HTTP: c.o.HTTP, Budget: c.o.App.Budget, Now: c.o.Now, Logger: c.o.Logger, Remedy: Remedy})
 }
 
 // Remedy tells a person how to repair an account that the service refuses.
