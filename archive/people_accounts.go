@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -143,6 +144,20 @@ func (t *applying) setHolder(name, email, credential string) error {
 }
 
 func isOther(before, now string) bool { return before != "" && now != "" && before != now }
+
+// HolderSince returns since when an account has its present holder: no earlier read says which
+// meetings that one sees. It is zero for an account that no configuration has named.
+func (a *Archive) HolderSince(ctx context.Context, account string) (time.Time, error) {
+	var since int64
+	err := a.db.R.QueryRowContext(ctx, `SELECT since FROM accounts WHERE name = ?`, account).Scan(&since)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read since when account %s has its holder: %w", account, err)
+	}
+	return time.UnixMilli(since), nil
+}
 
 // endAccounts ends all but the configured accounts.
 func (t *applying) endAccounts(settings []AccountSetting) error {

@@ -2,12 +2,18 @@ package syncer_test
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -116,4 +122,69 @@ func TestTheScheduleChangesWhileItRuns(t *testing.T) {
 			t.Errorf("a job without a time ran at %v", again)
 		}
 	})
+}
+
+// A key of another holder is read at once, the lists too that the service refused the one
+// before: a walk that was made, or begun, with the key before shows the holder nothing.
+func TestAnotherHolderIsBroughtUpToDateAtOnce(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for _, isCutOff := range []bool{false, true} {
+		t.Run(fmt.Sprint(isCutOff), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const meetings = 35
+				u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, rig.Today().Add(-time.Hour), time.Hour))
+				organise(t, u, "none")
+				var isDown atomic.Bool
+				u.Wire.Fail = func(_ int, r *http.Request, _ bool) error {
+					if isDown.Load() && strings.HasSuffix(r.URL.Path, "/meetings") && r.URL.Query().Get("cursor") != "" {
+						return errors.New("the line is down")
+					}
+					return nil
+				}
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				hold := func(credential string) {
+					t.Helper()
+					if err := ar.SetAccounts(t.Context(), []archive.AccountSetting{{Name: "ada", Email: rig.Person, Credential: credential, Queries: []string{""}}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				shown := func() (n int) {
+					t.Helper()
+					for id := int64(1); id <= meetings; id++ {
+						listed, err := ar.ListedBy(t.Context(), id)
+						if err != nil {
+							t.Fatal(err)
+						}
+						n += len(listed)
+					}
+					return n
+				}
+				hold("the first")
+				s, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Walk: "0 2 * * *", Directory: "30 0 * * *"},
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(12 * time.Hour)
+				isDown.Store(isCutOff)
+				time.Sleep(12 * time.Hour)
+				isDown.Store(false)
+				if n := shown(); n != meetings {
+					t.Fatalf("%d meetings were shown at first", n)
+				}
+				organise(t, u, "account_admin")
+				hold("the second")
+				if err := s.SetAccounts([]syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				if n := shown(); n != meetings {
+					t.Errorf("%d meetings are shown to the next holder", n)
+				}
+				if users, err := ar.Users(t.Context()); err != nil || len(users) != 2 {
+					t.Errorf("users %+v, %v", users, err)
+				}
+			})
+		})
+	}
 }

@@ -172,6 +172,25 @@ func (s *Syncer) lastRun(ctx context.Context, a *account, job string) (time.Time
 	return at, err
 }
 
+// lastOwnRun is lastRun, and zero as well where the account had another holder then, whose
+// lists say nothing of the present one's.
+func (s *Syncer) lastOwnRun(ctx context.Context, a *account, job string) (time.Time, error) {
+	at, err := s.lastRun(ctx, a, job)
+	if err != nil {
+		return at, err
+	}
+	if isOther, err := s.isOfEarlierHolder(ctx, a, at); err != nil || isOther {
+		return time.Time{}, err
+	}
+	return at, nil
+}
+
+// isOfEarlierHolder reports whether the account had another holder at a time.
+func (s *Syncer) isOfEarlierHolder(ctx context.Context, a *account, at time.Time) (bool, error) {
+	since, err := s.archive.HolderSince(ctx, a.Name)
+	return at.Before(since), err
+}
+
 // setLastRun records when the last successful run of a job began.
 func (s *Syncer) setLastRun(ctx context.Context, a *account, job string, at time.Time) error {
 	return s.archive.SetMarks(ctx, newMark(a.markKey(lastRunPrefix+job), at))

@@ -74,7 +74,7 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 		pause.For(ctx, wait)
 	}
 	for _, table := range s.schedule.all() {
-		last, err := s.lastRun(ctx, a, table.job)
+		last, err := s.lastOwnRun(ctx, a, table.job)
 		if err != nil {
 			return err
 		}

@@ -138,14 +138,19 @@ func distinctTeams(teams []api.Team) []api.Team {
 }
 
 // readList reads one list of the directory, unless the service refused the list within the
-// last week. A refusal is remembered and is no failure; the rights that an earlier list gave
+// last week to the account's present holder. A refusal is remembered and is no failure; the rights that an earlier list gave
 // then end, since nobody can tell whether they still hold. It is believed when the service
 // accepts the account after it.
 func (s *Syncer) readList(ctx context.Context, a *account, list directoryList) error {
 	key := a.refusedKey(list.name)
 	at, refused, err := loadMark[time.Time](ctx, s.archive, key)
-	if err != nil || refused && distance(at, s.now()) < refusedRetry {
+	if err != nil {
 		return err
+	}
+	if refused && distance(at, s.now()) < refusedRetry {
+		if isOther, err := s.isOfEarlierHolder(ctx, a, at); err != nil || !isOther {
+			return err
+		}
 	}
 	err = s.classify(ctx, a, list.read(ctx, a))
 	if api.IsForbidden(err) && !errors.Is(err, errSuspended) {

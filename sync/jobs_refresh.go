@@ -78,13 +78,16 @@ func (s *Syncer) continueRotation(ctx context.Context, a *account, p listQuery, 
 }
 
 // readRotationPage reads one page of a rotation and saves its cursor together
-// with it. After a refused cursor the rotation resumes a day above the oldest
-// meeting that it has read.
+// with it. After a refused cursor the rotation resumes above the oldest meeting that it has
+// read: by a day, since the list may be in another order, and by an eighth of the time that the
+// cursor before has covered at most. So it goes on where cursors live for less than a night
+// and a day has more meetings than a night reads.
 func (s *Syncer) readRotationPage(ctx context.Context, o walkSpec, r rotation, t *runStats) (rotation, error) {
 	page, err := s.fetchPage(ctx, o, time.Time{}, r.Before, r.Cursor)
 	if api.IsCursorRefused(err) && r.Cursor != "" {
 		r.Cursor = ""
-		if above := r.Oldest.Add(24 * time.Hour); !r.Oldest.IsZero() && above.Before(r.Before) {
+		above := r.Oldest.Add(max(boundMargin, min(24*time.Hour, r.Before.Sub(r.Oldest)/8)))
+		if !r.Oldest.IsZero() && above.Before(r.Before) {
 			r.Before = above
 		}
 		return r, s.archive.SetMarks(ctx, newMark(rotationKey(o.account, o.list), r))

@@ -146,3 +146,45 @@ func TestTheRotationTakesWhatIsLeftOfTheBudget(t *testing.T) {
 		}
 	})
 }
+
+// A rotation whose cursors live for less than a night goes on, also through a day that has more
+// meetings than a night reads.
+func TestTheRotationPassesADayOfManyMeetings(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const meetings = 150
+		newest := rig.Today().Add(-20 * day)
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, newest, time.Minute))
+		var mu sync.Mutex
+		var last time.Time // when the rotation has asked
+		next := u.Wire.Handler
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if q := r.URL.Query(); q.Get("created_after") == "" && q.Get("created_before") != "" {
+				mu.Lock()
+				isStale := q.Get("cursor") != "" && time.Since(last) > time.Hour
+				last = time.Now()
+				mu.Unlock()
+				if isStale {
+					w.WriteHeader(http.StatusBadRequest)
+					return
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		for id := int64(1); id <= meetings; id++ {
+			edit(t, u, id, newest.Add(-time.Duration(meetings-id)*time.Minute), "So it is", "So it was")
+		}
+		time.Sleep(50 * day)
+		for id := int64(1); id <= meetings; id++ {
+			if !changed(t, ar, id) {
+				t.Fatalf("meeting %d was not read again", id)
+			}
+		}
+	})
+}

@@ -149,7 +149,7 @@ func (s *Syncer) runWalks(ctx context.Context, a *account, req Request, t *runSt
 	if done {
 		jobs = []string{JobWalk}
 		for _, job := range []string{JobRefresh, JobDirectory} {
-			last, err := s.lastRun(ctx, a, job)
+			last, err := s.lastOwnRun(ctx, a, job)
 			if err != nil {
 				return err
 			}

@@ -49,6 +49,13 @@ func (s *Syncer) openWalk(ctx context.Context, o walkSpec, t *runStats) (walkSta
 	if err != nil {
 		return walkState{}, nil, err
 	}
+	if ok && o.judgesAbsence() { // what another holder was shown is no part of this one's list
+		isOther, err := s.isOfEarlierHolder(ctx, o.account, c.Started)
+		if err != nil {
+			return walkState{}, nil, err
+		}
+		ok = !isOther
+	}
 	if ok && c.isResumable(o, s.now()) {
 		windows, err := unfinishedWindows(old)
 		t.addResumed(len(old) - len(windows))
