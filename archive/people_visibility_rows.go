@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"minutebook/api"
 	"minutebook/internal/sqlite"
 )
 
@@ -20,7 +21,7 @@ type Visibility struct {
 	MeetingType   string
 	RecorderEmail string // lower case
 	RecorderTeam  string // as shown: for filters
-	DomainsType   string
+	DomainsType   string // where the service says none of the two, as the invitees say
 	SharedWith    string
 	HasTranscript bool
 	HasSummary    bool
@@ -89,9 +90,14 @@ func (r visibilityReader) readAll(fn func(Visibility) error) error {
 		slices.Sort(v.Principals)
 		return fn(v)
 	}, `SELECT recording_id, sort_at, created_at, meeting_type, recorder,
-		recorded_by_team, calendar_invitees_domains_type, shared_with, has_transcript, has_summary, has_video, has_audio,
+		recorded_by_team, `+domainsType+`, shared_with, has_transcript, has_summary, has_video, has_audio,
 		gone_at IS NOT NULL, outside FROM meetings`+r.where, r.args...)
 }
+
+// domainsType is the domains type of a meeting, with a value in any case.
+const domainsType = `CASE WHEN calendar_invitees_domains_type IN ('` + api.DomainsOnlyInternal + `', '` + api.DomainsExternal + `') THEN calendar_invitees_domains_type
+	WHEN EXISTS (SELECT 1 FROM invitees i WHERE i.recording_id = meetings.recording_id AND i.is_external) THEN '` + api.DomainsExternal + `'
+	ELSE '` + api.DomainsOnlyInternal + `' END`
 
 // readPairs reads a text by recording, each once; it leaves out null and empty ones.
 func (r visibilityReader) readPairs(query string) (map[int64][]string, error) {

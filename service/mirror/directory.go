@@ -156,6 +156,9 @@ func (m *Mirror) readPeople(ctx context.Context, d *Directory, memberships map[s
 	}
 	for i := range d.Users {
 		d.Users[i].CreatedAt = dateOf(d.Users[i].CreatedAt)
+		if u := &d.Users[i]; u.Status != api.StatusInvited && u.Permissions.Absent() { // such as an admin's who is none any more (2.6)
+			u.Permissions = BasicUser("", "", api.Time{}).Permissions
+		}
 		d.people[d.Users[i].Email] = &Person{User: d.Users[i]}
 	}
 	for _, member := range d.Members[""] {

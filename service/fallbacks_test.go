@@ -1,0 +1,63 @@
+package service
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"minutebook/api"
+	"minutebook/internal/testrun"
+)
+
+// TestTheFilterOfDomainsKnowsWhatIsShown lists meetings whose type of domains is missing,
+// unknown or `all`: the filter finds each by the value that its answer has.
+func TestTheFilterOfDomainsKnowsWhatIsShown(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	external := `[{"name": "C", "email": "c@client.example", "email_domain": "client.example", "is_external": true}]`
+	s := newSandbox(t, Options{},
+		meeting(1, "shared_with", `"all_teams"`, "calendar_invitees_domains_type", "null", "calendar_invitees", external),
+		meeting(2, "shared_with", `"all_teams"`, "calendar_invitees_domains_type", `"all"`, "calendar_invitees", external),
+		meeting(3, "shared_with", `"all_teams"`, "calendar_invitees_domains_type", `"some"`, "calendar_invitees", "[]"),
+		meeting(4, "shared_with", `"all_teams"`, "calendar_invitees_domains_type", `"only_internal"`, "calendar_invitees", external))
+	for query, want := range map[string][]int64{api.DomainsExternal: {2, 1}, api.DomainsOnlyInternal: {4, 3}} {
+		query = "calendar_invitees_domains_type=" + query
+		if got := s.walk(query, s.admin); !slices.Equal(got, want) {
+			t.Errorf("%s lists %v, want %v", query, got, want)
+		}
+		value := strings.ReplaceAll(query, "=", `":"`) + `"`
+		if a := s.get("/meetings?"+query, s.admin, 200); strings.Count(string(a.body), value) != len(want) {
+			t.Errorf("%s: %s", query, a.body)
+		}
+	}
+}
+
+// TestWhoIsNoAdminAnyMoreHasPermissions has the service refuse the list of users to an admin,
+// who then is none: an archive without this person's permissions shows those of a person (2.6).
+func TestWhoIsNoAdminAnyMoreHasPermissions(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s, a := newOverlay(t)
+	for _, err := range []error{a.PutAccountPerson(t.Context(), "kims", "kim@acme.example"),
+		a.PutUsers(t.Context(), "bosses", []api.User{
+			{Email: "kim@acme.example", Status: api.StatusActive, Permissions: api.Some(adminPermissions())},
+			{Email: "boss@acme.example", Status: api.StatusActive, Permissions: api.Some(adminPermissions())},
+			{Email: "new@acme.example", Status: api.StatusInvited}}),
+		a.EndUsers(t.Context(), "kims")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var page struct{ Items []api.User }
+	s.get("/users", s.key("boss@acme.example"), 200).decode(t, &page)
+	at := slices.IndexFunc(page.Items, func(u api.User) bool { return u.Email == "kim@acme.example" })
+	if at < 0 {
+		t.Fatalf("%+v", page.Items)
+	}
+	if p, ok := page.Items[at].Permissions.Get(); !ok || p.SettingsAccess.Level != api.SettingsNone || p.ViewAccess.Level != api.ViewOwnMeetings {
+		t.Errorf("kim has %+v", page.Items[at])
+	}
+	for _, u := range page.Items {
+		if u.Permissions.Absent() != (u.Status == api.StatusInvited) {
+			t.Errorf("%s, %s, has permissions %+v", u.Email, u.Status, u.Permissions)
+		}
+	}
+}
