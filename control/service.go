@@ -31,6 +31,7 @@ func registerService(r *Registry, open func(context.Context) (*service.Service, 
 	registerOn(r, open, "service.deliveries.retry", retryDelivery)
 	registerOn(r, open, "service.webhooks.list", listWebhooks)
 	registerOn(r, open, "service.webhooks.enable", enableWebhook)
+	registerOn(r, open, "service.webhooks.delete", deleteWebhook)
 	registerOn(r, open, "service.finish", finishMeeting)
 	registerOn(r, open, "service.limits", changeLimits)
 }

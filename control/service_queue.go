@@ -28,6 +28,10 @@ func enableWebhook(ctx context.Context, s *service.Service, q ServiceRequest) (*
 	return &Done{true}, s.EnableWebhook(ctx, q.ID)
 }
 
+func deleteWebhook(ctx context.Context, s *service.Service, q ServiceRequest) (*Done, error) {
+	return &Done{true}, s.DeleteWebhook(ctx, q.ID)
+}
+
 func finishMeeting(ctx context.Context, s *service.Service, _ ServiceRequest) (*Finished, error) {
 	id, ok, err := s.Finish(ctx)
 	return &Finished{id, ok}, err

@@ -103,26 +103,42 @@ func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) 
 }
 
 // deleteWebhook is DELETE /webhooks/{id} (4.11). Another person's does not exist.
-// Its queued deliveries are not sent any more.
 func (s *Service) deleteWebhook(w http.ResponseWriter, r *http.Request, c caller) error {
-	ctx := r.Context()
-	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `UPDATE webhooks SET deleted_at = ?, secret = '' WHERE id = ? AND email = ? AND deleted_at IS NULL`,
-			s.now().UnixMilli(), r.PathValue("id"), c.email)
-		if err != nil {
-			return fmt.Errorf("delete webhook: %w", err)
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return notFound("webhook")
-		}
-		return dropPending(ctx, tx, r.PathValue("id"), "deleted")
-	})
-	if err != nil {
+	if deleted, err := s.endWebhook(r.Context(), r.PathValue("id"), c.email); err != nil {
 		return err
+	} else if !deleted {
+		return notFound("webhook")
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// DeleteWebhook deletes anybody's webhook.
+func (s *Service) DeleteWebhook(ctx context.Context, id string) error {
+	deleted, err := s.endWebhook(ctx, id, "")
+	if err == nil && !deleted {
+		err = fmt.Errorf("delete webhook %s: no webhook has this id; see minutebook service webhooks list", id)
+	}
+	return err
+}
+
+// endWebhook deletes a webhook of a person, or of anybody with email "", and says whether it
+// was there. Its queued deliveries are not sent any more.
+func (s *Service) endWebhook(ctx context.Context, id, email string) (deleted bool, err error) {
+	err = s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `UPDATE webhooks SET deleted_at = ?, secret = '' WHERE id = ? AND ?3 IN ('', email) AND deleted_at IS NULL`,
+			s.now().UnixMilli(), id, email)
+		if err != nil {
+			return fmt.Errorf("delete webhook: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		deleted = true
+		return dropPending(ctx, tx, id, "deleted")
+	})
+	return deleted, err
 }
 
 // dropPending ends the deliveries that a webhook still waits for.

@@ -98,6 +98,34 @@ func TestEnablingSendsNoHistory(t *testing.T) {
 	}
 }
 
+// TestAnybodysWebhookIsDeleted deletes a webhook with a waiting delivery, as one that a backup
+// brought back: it is sent nothing any more, and is there no second time.
+func TestAnybodysWebhookIsDeleted(t *testing.T) {
+	a := openTestArchive(t, ArchiveDir(t))
+	s := newSandbox(t, Options{Archive: a})
+	s.hookOf("ann@acme.example")
+	arrive(t, a, archive.SourceList, delivered(9))
+	s.caughtUp(t)
+	arrive(t, a, archive.SourceList, newer(10, recordedBy("ann", "Support")...))
+	s.caughtUp(t)
+	hooks, err := s.Hooks(t.Context())
+	if err != nil || len(hooks) != 1 || !strings.Contains(s.queued(), "10") {
+		t.Fatalf("%+v, queued %s, %v", hooks, s.queued(), err)
+	}
+	if err := s.DeleteWebhook(t.Context(), hooks[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := s.Hooks(t.Context()); err != nil || len(left) != 0 {
+		t.Errorf("left are %+v, %v", left, err)
+	}
+	if waiting, err := s.Deliveries(t.Context(), "pending", 10); err != nil || len(waiting) != 0 {
+		t.Errorf("waiting are %+v, %v", waiting, err)
+	}
+	if err := s.DeleteWebhook(t.Context(), hooks[0].ID); err == nil || !strings.Contains(err.Error(), "webhooks list") {
+		t.Errorf("deleted again: %v", err)
+	}
+}
+
 // TestAQuietWeekIsNoFailure lets every attempt of one meeting fail, has no meetings for a
 // week, and then lets one attempt fail: the webhook has not failed for five days.
 func TestAQuietWeekIsNoFailure(t *testing.T) {

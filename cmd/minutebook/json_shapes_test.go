@@ -79,7 +79,7 @@ var printedShapes = []printedShape{
 	shapeOf[control.Finished]("service finish", ""),
 	shapeOf[service.Limits]("service limits", ""),
 	shapeOf[control.Done]("token revoke, webhook delete, service keys revoke, service users status, service apps delete, "+
-		"service deliveries retry, service webhooks enable", ""),
+		"service deliveries retry, service webhooks enable, service webhooks delete", ""),
 }
 
 // withoutJSON has the output of each command without --json.

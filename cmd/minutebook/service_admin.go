@@ -23,7 +23,7 @@ func (m *Main) serviceAdminCmds() []*cobra.Command {
 		group("users", "Who can have credentials", m.usersCreateCmd(), m.usersStatusCmd(), m.usersListCmd()),
 		group("apps", "OAuth apps", m.appsCreateCmd(), m.appsListCmd(), m.appsDeleteCmd(), m.appsAuthorizeCmd()),
 		group("deliveries", "Webhooks and callbacks that were and will be sent", m.deliveriesListCmd(), m.deliveriesRetryCmd()),
-		group("webhooks", "Registered webhooks", m.webhooksListCmd(), m.webhooksEnableCmd()),
+		group("webhooks", "Registered webhooks", m.webhooksListCmd(), m.webhooksEnableCmd(), m.webhooksDeleteCmd()),
 		m.finishCmd(), m.limitsCmd(),
 	}
 }

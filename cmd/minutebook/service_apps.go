@@ -116,3 +116,7 @@ func (m *Main) webhooksListCmd() *cobra.Command {
 func (m *Main) webhooksEnableCmd() *cobra.Command {
 	return adminCommand(m, "enable WEBHOOK-ID", "Enable a disabled webhook again; it is sent what is recorded from now on", "service.webhooks.enable", &control.ServiceRequest{}, func(control.Done) {})
 }
+
+func (m *Main) webhooksDeleteCmd() *cobra.Command {
+	return adminCommand(m, "delete WEBHOOK-ID", "Delete anybody's webhook, which is sent nothing any more", "service.webhooks.delete", &control.ServiceRequest{}, func(control.Done) {})
+}
