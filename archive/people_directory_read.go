@@ -16,10 +16,16 @@ const localFirst = ` ORDER BY account <> 'local', account`
 
 // listedUsers are all users that count, and lastListed orders those of one
 // address: as was said here, else by the list that was read last. Of an account
-// that has left only who is deactivated counts. presentUsers has each address once.
+// that has left only who is deactivated counts. Who is not deactivated here is where the
+// last list says so: the service has ended the person's rights. presentUsers has each
+// address once.
 const (
 	listedUsers = `users u LEFT JOIN (SELECT account AS by, rank FROM directory_lists WHERE list = '` + usersList + `') l ON l.by = u.account
-		WHERE (` + configuredTerm + ` OR status = '` + api.StatusDeactivated + `')`
+		WHERE (` + configuredTerm + ` OR status = '` + api.StatusDeactivated + `')
+			AND NOT (account = '` + LocalAccount + `' AND status <> '` + api.StatusDeactivated + `' AND ` + lastStatus + ` IS '` + api.StatusDeactivated + `')`
+	lastStatus = `(SELECT n.status FROM users n LEFT JOIN directory_lists k ON k.account = n.account AND k.list = '` + usersList + `'
+		WHERE n.email = u.email AND n.account <> '` + LocalAccount + `' AND (n.` + configuredTerm + ` OR n.status = '` + api.StatusDeactivated + `')
+		ORDER BY coalesce(k.rank, 0) DESC, n.account LIMIT 1)` // of the lists alone
 	lastListed   = ` ORDER BY account <> 'local', coalesce(rank, 0) DESC, account`
 	presentUsers = `(SELECT * FROM (SELECT u.*, row_number() OVER (PARTITION BY email` + lastListed + `) AS place FROM ` + listedUsers + `)
 		WHERE place = 1)`

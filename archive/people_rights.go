@@ -200,6 +200,7 @@ func (t *applying) reactivate(w Walk) error {
 	res, err := t.Exec(`DELETE FROM users WHERE email = (
 			SELECT email FROM (SELECT email, status, account FROM `+listedUsers+` AND email = (SELECT p.email FROM account_people p WHERE p.account = ?1)`+lastListed+` LIMIT 1)
 			WHERE account <> '`+LocalAccount+`' AND status <> '`+api.StatusActive+`')
+		AND account <> '`+LocalAccount+`'
 		AND EXISTS (SELECT 1 FROM directory_lists b WHERE b.account = ?1 AND b.list = ?2 AND NOT EXISTS (
 			SELECT 1 FROM users u JOIN directory_lists l USING (account)
 				WHERE u.email = users.email AND l.list IN ('`+usersList+`', '`+someUsersList+`') AND l.rank > b.rank))

@@ -61,3 +61,23 @@ func TestWhoIsNoAdminAnyMoreHasPermissions(t *testing.T) {
 		}
 	}
 }
+
+// TestADeactivationAtTheServiceEndsAKey creates a user here whom a list then deactivates: the
+// key works no more, and the owner is told why the user cannot be made active.
+func TestADeactivationAtTheServiceEndsAKey(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s, a := newOverlay(t)
+	user := NewUser{Email: "kim@acme.example"}
+	if _, err := s.CreateUser(t.Context(), user); err != nil {
+		t.Fatal(err)
+	}
+	key := s.key(user.Email)
+	s.get("/meetings", key, 200)
+	if err := a.PutUsers(t.Context(), "bosses", []api.User{{Email: user.Email, Status: api.StatusDeactivated}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetUserStatus(t.Context(), user.Email, api.StatusActive); err == nil || !strings.Contains(err.Error(), "list of users calls kim@acme.example deactivated") {
+		t.Errorf("made active: %v", err)
+	}
+	s.get("/meetings", key, 401)
+}

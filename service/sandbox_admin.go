@@ -103,7 +103,13 @@ func (s *Service) putUser(ctx context.Context, u api.User) error {
 	if err := s.archive.PutUsers(ctx, archive.LocalAccount, append(users, u)); err != nil {
 		return err
 	}
-	return s.mirror.Refresh(ctx)
+	if err := s.mirror.Refresh(ctx); err != nil {
+		return err
+	}
+	if p := s.mirror.Person(u.Email); p != nil && p.User.Status != u.Status {
+		return fmt.Errorf("the service's list of users calls %s %s, which counts until a later list says otherwise", u.Email, p.User.Status)
+	}
+	return nil
 }
 
 // OutsideRecorders returns the addresses of those outside the organisation who
