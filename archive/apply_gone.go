@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"minutebook/internal/sqlite"
 )
@@ -127,13 +128,38 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 	return absence, nil
 }
 
-// findLacking returns the meetings that the query listed to the account's present
-// holder and that no page has shown since the walk of that number began.
+// lackingSightings are the sightings s of what the query ?2 listed to the present holder of
+// the account ?1 and no page has shown since walk ?3 began. Where ?4 is true, meetings
+// without created_at are left out.
+func lackingSightings() string {
+	return `sightings s WHERE account = ?1 AND query = ?2 AND walk < ?3 AND gone_at IS NULL
+		AND holder = ` + holderTerm("?1") + ` AND (NOT ?4 OR EXISTS
+			(SELECT 1 FROM meetings m WHERE m.recording_id = s.recording_id AND m.created_at IS NOT NULL))`
+}
+
+// findLacking returns the meetings that a walk lacks if it has that number.
 func (t *applying) findLacking(w Walk, number int64) (ids []int64, err error) {
-	ids, err = sqlite.Column[int64](t.Context(), t, `SELECT recording_id FROM sightings s WHERE account = ?1 AND query = ?2 AND walk < ?3 AND gone_at IS NULL
-		AND holder = `+holderTerm("?1")+` AND (NOT ?4 OR EXISTS
-			(SELECT 1 FROM meetings m WHERE m.recording_id = s.recording_id AND m.created_at IS NOT NULL))`, w.Account, w.Query, number, w.Bounded)
-	return ids, err
+	return sqlite.Column[int64](t.Context(), t, `SELECT recording_id FROM `+lackingSightings(), w.Account, w.Query, number, w.Bounded)
+}
+
+// Lacking returns when the meetings were created that a walk lacks after its last page, of
+// those that have such a time: nothing where they are too many to be believed at once, see
+// [Archive.CompleteWalk].
+func (a *Archive) Lacking(ctx context.Context, w Walk) (created []time.Time, err error) {
+	list, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, at *sql.NullInt64) error { return rows.Scan(at) },
+		`SELECT (SELECT created_at FROM meetings m WHERE m.recording_id = s.recording_id) FROM `+lackingSightings()+` ORDER BY 1 DESC`, w.Account, w.Query, w.Number, w.Bounded)
+	if err != nil {
+		return nil, fmt.Errorf("read what walk %d of %q for %s lacks: %w", w.Number, w.Query, w.Account, err)
+	}
+	if isImplausible(len(list), w.Listed) {
+		return nil, nil
+	}
+	for _, at := range list {
+		if at.Valid {
+			created = append(created, sqlite.NullTime(at))
+		}
+	}
+	return created, nil
 }
 
 // deriveGone sets gone_at from the sightings: when the last of them ended.

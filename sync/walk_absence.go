@@ -3,6 +3,7 @@ package syncer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"minutebook/archive"
 )
@@ -20,7 +21,7 @@ func (s *Syncer) walkWithAbsences(ctx context.Context, o walkSpec, t *runStats) 
 		if err != nil {
 			return err
 		}
-		uncertain, err := s.countAbsences(ctx, o, c)
+		uncertain, err := s.countAbsences(ctx, o, c, t)
 		if err != nil || !uncertain {
 			return err
 		}
@@ -32,16 +33,22 @@ func (s *Syncer) walkWithAbsences(ctx context.Context, o walkSpec, t *runStats) 
 // countAbsences counts absences after a complete walk; uncertain means that a
 // second walk has to confirm them. A walk with an unreadable item counts none:
 // that item may be any of the missing meetings.
-func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState) (uncertain bool, err error) {
+func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState, t *runStats) (uncertain bool, err error) {
 	name := o.account.Name
+	w := archive.Walk{Account: name, Query: o.list.Name, Number: c.Walk, Listed: c.Listed, Bounded: c.Bounded,
+		ByKey: o.account.Client.InlineContent()}
+	if c.Unreadable == 0 {
+		if c.Unreadable, err = s.lookAgain(ctx, o, w, t); err != nil {
+			return false, s.walkError(o, err)
+		}
+	}
 	if c.Unreadable > 0 {
 		return false, s.recordAbsence(ctx, o, "%d items of the list could not be read: meetings that the list lacks do not count as removed upstream", c.Unreadable)
 	}
 	if err := s.archive.ResolveFailure(ctx, name, classList, unreadableKey(o)); err != nil {
 		return false, err
 	}
-	absence, err := s.archive.CompleteWalk(ctx, archive.Walk{Account: name, Query: o.list.Name,
-		Number: c.Walk, Listed: c.Listed, Bounded: c.Bounded, ByKey: o.account.Client.InlineContent()})
+	absence, err := s.archive.CompleteWalk(ctx, w)
 	if err != nil {
 		return false, err
 	}
@@ -56,6 +63,35 @@ func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState) (un
 		return false, s.recordAbsence(ctx, o, "two complete walks lacked %d of the %d meetings that were listed before: they are marked as removed upstream, and kept", absence.Hidden, absence.Listed)
 	}
 	return false, s.archive.ResolveFailure(ctx, name, classAbsence, describeList(o.list))
+}
+
+// lookAgain asks for the meetings that a walk lacks, where they are few, by the time of their
+// creation: where a cursor is a place in the list, a page skips a meeting for each that
+// left the pages before it meanwhile. It returns how many items could not be read.
+func (s *Syncer) lookAgain(ctx context.Context, o walkSpec, lacking archive.Walk, t *runStats) (unreadable int, err error) {
+	created, err := s.archive.Lacking(ctx, lacking)
+	if err != nil {
+		return 0, err
+	}
+	o.content, o.reread = false, false
+	for _, at := range slices.Compact(created) {
+		w := window{After: at, Before: at}
+		for range 2 { // no more of a service that ignores the bounds
+			after, before := w.bounds()
+			page, err := s.fetchPage(ctx, o, after, before, w.Cursor)
+			if err != nil {
+				return 0, err
+			}
+			if err := s.applyPage(ctx, o, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
+				return 0, err
+			}
+			unreadable += page.unreadable
+			if w, err = w.advanced(page.NextCursor); err != nil || w.Done {
+				break
+			}
+		}
+	}
+	return unreadable, nil
 }
 
 // recordAbsence makes status say how many meetings a walk lacked, until the

@@ -2,9 +2,11 @@ package syncer_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -280,6 +282,50 @@ func TestNothingIsReadOfWhatWasForgotten(t *testing.T) {
 		}
 		if marks, err := ar.Marks(t.Context(), "sync/ask/"); err != nil || len(marks) != 0 {
 			t.Errorf("tasks: %q, %v", marks, err)
+		}
+	})
+}
+
+// A cursor that is a place in the list skips meetings when others leave the pages before it.
+// Those that are listed still are not removed upstream; those that are not, are, that night.
+func TestAMeetingThatAPageSkipsIsNotGone(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(35, newest, time.Hour))
+		var skips atomic.Bool
+		intercept(u, func(r *http.Request, body []byte) []byte {
+			q := r.URL.Query()
+			if !skips.Load() || !strings.HasSuffix(r.URL.Path, "/meetings") || q.Get("cursor") == "" || q.Get("created_after") != "" {
+				return body
+			}
+			var page map[string]any
+			if err := json.Unmarshal(body, &page); err != nil {
+				t.Error(err)
+			}
+			page["items"] = slices.DeleteFunc(page["items"].([]any), func(item any) bool {
+				return item.(map[string]any)["recording_id"] == float64(20) // on the second page
+			})
+			body, _ = json.Marshal(page)
+			return body
+		})
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Minute)
+		edit(t, u, 34, newest.Add(-time.Hour), rig.Person, "eve@elsewhere.example") // left the first page
+		skips.Store(true)
+		before := len(u.Wire.Calls())
+		time.Sleep(day)
+		if row, err := ar.Row(t.Context(), 20); err != nil || row.Gone {
+			t.Errorf("the meeting that a page skipped: %+v, %v", row, err)
+		}
+		if row, err := ar.Row(t.Context(), 34); err != nil || !row.Gone {
+			t.Errorf("the meeting that left the list: %+v, %v", row, err)
+		}
+		if n := len(u.Wire.Calls()) - before; n != 6 {
+			t.Errorf("%d calls for a walk of four pages and two looks", n)
 		}
 	})
 }
