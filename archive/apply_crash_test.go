@@ -75,7 +75,8 @@ func TestAnyCutOfTheLogLosesOnlyTime(t *testing.T) {
 			left = append(left, strings.Repeat("stale", 2000)...)
 		}
 		cut := t.TempDir()
-		for name, content := range map[string][]byte{"archive.db": main, "archive.db-wal": left, "inbox.db": inbox} {
+		must(t, os.Mkdir(filepath.Join(cut, "media"), 0o700))
+		for name, content := range map[string][]byte{"media/archive-id": nil, "archive.db": main, "archive.db-wal": left, "inbox.db": inbox} {
 			if err := os.WriteFile(filepath.Join(cut, name), content, 0o600); err != nil {
 				t.Fatal(err)
 			}

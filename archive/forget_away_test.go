@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
+	"minutebook/archive/media"
 	"minutebook/internal/residue"
 	"minutebook/internal/s3test"
 	"minutebook/internal/testrun"
@@ -150,5 +153,108 @@ func TestARecordingThatCannotBeDeletedKeepsNoOther(t *testing.T) {
 	locked.Store("nothing")
 	if _, err := a.DeleteExpired(t.Context(), rules, func(archive.Expired) {}); err != nil || len(server.Objects(t, "p/")) > 0 {
 		t.Errorf("%v, in the bucket are %v", err, server.Objects(t, "p/"))
+	}
+}
+
+// TestRecordingsOnADiskThatIsAwayAreDeletedLater forgets a meeting, and has a rule delete the
+// recording of another one, while the disk of the recordings is not mounted: before the start or
+// since. Nothing is done, stored or called missing until it is back, also where an earlier
+// version has left no archive-id.
+func TestRecordingsOnADiskThatIsAwayAreDeletedLater(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for name, c := range map[string]struct{ outside, restart, earlier bool }{
+		"below the data directory": {restart: true}, "elsewhere": {outside: true, restart: true}, "since the start": {}, "of an earlier version": {restart: true, earlier: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, url := archivetest.Dir(t), ""
+			disk := filepath.Join(dir, "media")
+			if c.outside {
+				disk = filepath.Join(t.TempDir(), "nas")
+				url = "file://" + disk
+			}
+			open := func() *archive.Archive {
+				a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop(), MediaURL: url})
+				must(t, err)
+				t.Cleanup(func() { a.Close() })
+				return a
+			}
+			a, rules := open(), []archive.RetentionRule{{MediaAfter: time.Hour, Teams: []string{"none"}}}
+			must(t, a.AcceptRetention(t.Context(), rules))
+			for id := range int64(3) {
+				archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id+1, "T", "said"))
+				archivetest.Attach(t, a, id+1, fmt.Sprint("recording ", id+1))
+			}
+			if c.earlier {
+				must(t, os.Remove(filepath.Join(disk, media.OwnerName)))
+			}
+			if c.restart {
+				must(t, a.Close())
+			}
+			must(t, os.Rename(disk, disk+"-away"))
+			must(t, os.MkdirAll(filepath.Join(disk, "partial"), 0o700))
+			if c.restart {
+				a = open()
+			}
+			_, err := a.Forget(t.Context(), 1, "asked for")
+			away := map[string]error{"forget": err, "finish": a.FinishForgetting(t.Context()), "check": media.Check(t.Context(), a.Media())}
+			rules[0].Teams = nil
+			must(t, a.AcceptRetention(t.Context(), rules))
+			expired, err := a.Expired(t.Context(), rules)
+			must(t, err)
+			_, away["retention"] = a.DeleteExpired(t.Context(), rules, func(archive.Expired) {})
+			_, away["store"] = a.Media().Put(t.Context(), strings.NewReader("another recording"))
+			_, away["verify"] = a.Verify(t.Context(), archive.VerifyOptions{Repair: true}, func(d archive.Damage) {
+				if d.Class == archive.DamageFileMissing {
+					t.Errorf("called missing: %+v", d)
+				}
+			})
+			for what, err := range away {
+				if !media.IsUnavailable(err) || !strings.Contains(err.Error(), "mount its file system") {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if unfinished, _, err := a.Forgetting(t.Context()); err != nil || unfinished != 1 || len(expired) != 2 {
+				t.Errorf("%d are being forgotten, %v; %d expire", unfinished, err, len(expired))
+			}
+			must(t, a.Close())
+			must(t, os.RemoveAll(disk))
+			must(t, os.Rename(disk+"-away", disk))
+			a = open()
+			must(t, a.FinishForgetting(t.Context()))
+			_, err = a.DeleteExpired(t.Context(), rules, func(archive.Expired) {})
+			must(t, err)
+			must(t, a.Media().Walk(t.Context(), func(b media.Blob) error { t.Errorf("%s is left", b.SHA256); return nil }))
+			if v, err := a.Verify(t.Context(), archive.VerifyOptions{}, func(archive.Damage) {}); err != nil || v.ExitCode() != 0 {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// TestADiskWithoutRecordingsIsMissedToo: a recording would be stored below the mount point.
+func TestADiskWithoutRecordingsIsMissedToo(t *testing.T) {
+	dir := t.TempDir()
+	must(t, archivetest.Open(t, dir).Close())
+	disk := filepath.Join(dir, "media")
+	must(t, os.Rename(disk, disk+"-away"))
+	a := archivetest.Open(t, dir)
+	if _, err := a.Media().Put(t.Context(), strings.NewReader("a recording")); !media.IsUnavailable(err) {
+		t.Errorf("stored: %v", err)
+	}
+	must(t, a.Close())
+	must(t, os.RemoveAll(disk))
+	must(t, os.Rename(disk+"-away", disk))
+	must(t, os.Rename(dir, dir+"-moved")) // as a whole
+	if _, err := archivetest.Open(t, dir+"-moved").Media().Put(t.Context(), strings.NewReader("a recording")); err != nil {
+		t.Errorf("not stored: %v", err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"minutebook/archive/media"
@@ -79,6 +81,38 @@ func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
 		return false, err
 	}
 	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts may remain without the blob
+}
+
+// noteStore notes which directory has the recordings, so that a later start misses it also where
+// the archive expects no blob in it. A store that cannot be used says so at its first use.
+func (a *Archive) noteStore(ctx context.Context) error {
+	if media.Dir(a.media) == "" || media.Check(ctx, a.media) != nil {
+		return ctx.Err()
+	}
+	_, err := a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES ('media', ?)
+		ON CONFLICT DO UPDATE SET value = excluded.value WHERE value <> excluded.value`, a.storeDir())
+	if err != nil {
+		return fmt.Errorf("note where the recordings are: %w", err)
+	}
+	return nil
+}
+
+// storeDir is the directory of the recordings, relative to the data directory where it is below it.
+func (a *Archive) storeDir() string {
+	return strings.TrimPrefix(media.Dir(a.media), a.dir+string(filepath.Separator))
+}
+
+// expectsBlob reports whether the archive has, or still has to delete, a blob whose SHA-256
+// begins with a prefix. With an empty one it also reports that it has used the directory before.
+func (a *Archive) expectsBlob(ctx context.Context, prefix string) (expected bool, err error) {
+	err = a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM media WHERE sha256 BETWEEN ?1 AND ?1 || 'g') OR
+		?1 = '' AND EXISTS (SELECT 1 FROM info WHERE name = 'media' AND value = ?2) OR
+		EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE done_at IS NULL AND value BETWEEN ?1 AND ?1 || 'g') OR
+		EXISTS (SELECT 1 FROM marks WHERE key BETWEEN '`+expiredBlob+`' || ?1 AND '`+expiredBlob+`' || ?1 || 'g')`, prefix, a.storeDir()).Scan(&expected)
+	if err != nil {
+		return false, fmt.Errorf("look for expected recordings: %w", err)
+	}
+	return expected, nil
 }
 
 // endExpecting ends the note that a file is being stored for a meeting. Where a copy of the

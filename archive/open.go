@@ -154,7 +154,10 @@ func (a *Archive) openStores(ctx context.Context, path string, o Options) (err e
 	if err != nil {
 		return err
 	}
-	media.SetOwner(a.media, a.dir, lineage[0])
+	media.SetOwner(a.media, lineage[0], a.expectsBlob)
+	if err := a.noteStore(ctx); err != nil {
+		return err
+	}
 	if err := a.openInbox(ctx); err != nil {
 		return err
 	}

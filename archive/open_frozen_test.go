@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"minutebook/archive/media"
 	"minutebook/internal/sqlite/frozen"
 )
 
@@ -24,6 +25,7 @@ import (
 func TestEveryFrozenArchiveIsUpgraded(t *testing.T) {
 	fresh := newArchive(t)
 	frozen.Each(t, func(t *testing.T, file, dir string) {
+		must(t, errors.Join(os.Mkdir(filepath.Join(dir, "media"), 0o700), os.WriteFile(filepath.Join(dir, "media", media.OwnerName), nil, 0o600)))
 		a := openArchive(t, dir)
 		// Newer rules of merging, the two dates that only versions among several have, and items
 		// that say nothing: an upgrade changes these.

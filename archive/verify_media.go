@@ -62,11 +62,11 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 // errFound ends a walk over a store.
 var errFound = errors.New("found")
 
-// lookForRecordings notes whether a store outside of the data directory is empty. It
-// may be a file system that is not mounted, or another bucket than before.
+// lookForRecordings notes whether a bucket is empty: it may be another one than before. A
+// directory says by its archive-id that it is the right one.
 func (c *check) lookForRecordings(ctx context.Context) error {
 	a := c.archive
-	if !c.options.Repair || !media.IsOutside(a.media, a.dir) {
+	if !c.options.Repair || media.Dir(a.media) != "" {
 		return nil
 	}
 	err := a.media.Walk(ctx, func(media.Blob) error { return errFound })
@@ -203,12 +203,12 @@ func (a *Archive) quarantine(ctx context.Context, sha string, ids []int64) error
 func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	return a.media.Walk(ctx, func(b media.Blob) error {
-		var used, forgotten bool
-		err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM media WHERE sha256 = ?1) OR
-			EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE done_at IS NULL AND value = ?1) OR
-			EXISTS (SELECT 1 FROM marks WHERE key = '`+expiredBlob+`' || ?1),
-			EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE value = ?1)`, b.SHA256).Scan(&used, &forgotten)
-		if err != nil || used {
+		if used, err := a.expectsBlob(ctx, b.SHA256); err != nil || used {
+			return err
+		}
+		var forgotten bool
+		err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE value = ?)`, b.SHA256).Scan(&forgotten)
+		if err != nil {
 			return err
 		}
 		if _, err := a.media.Stat(ctx, b.SHA256); errors.Is(err, ErrNotFound) {

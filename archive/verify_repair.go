@@ -90,7 +90,7 @@ func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d
 		}
 	}
 	if c.emptyStore {
-		return errors.New("the store has no recording at all; mount it, or correct media.url, and repair again. Once it holds a recording, the lost ones are asked for again")
+		return errors.New("the bucket has no recording at all; correct media.url, and repair again. Once it holds a recording, the lost ones are asked for again")
 	}
 	if err := a.dropRecording(ctx, sha, damaged); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 )
 
 // Dir returns a new data directory with an archive that has the newest schema, and
@@ -23,8 +24,8 @@ func Dir(t testing.TB) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = a.DB().W.ExecContext(t.Context(), `DELETE FROM info WHERE name IN ('epoch', 'created_at')`)
-		if err := errors.Join(err, a.Close()); err != nil {
+		_, err = a.DB().W.ExecContext(t.Context(), `DELETE FROM info WHERE name IN ('epoch', 'created_at', 'media')`)
+		if err := errors.Join(err, a.Close(), os.Remove(filepath.Join(dir, "media", media.OwnerName))); err != nil {
 			t.Fatal(err)
 		}
 		emptyFiles = Tree(t, dir)

@@ -18,6 +18,8 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/generation"
 	"minutebook/archive/inbox"
+	"minutebook/archive/media"
+	"minutebook/internal/bucket"
 	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
 )
@@ -159,6 +161,9 @@ func (r *restore) beginEpoch(ctx context.Context, db *sqlite.DB, result *Adopted
 	if err != nil {
 		return err
 	}
+	if err := r.claimRecordings(ctx); err != nil {
+		return err
+	}
 	if result.Meetings, result.Forgotten, err = countForgotten(ctx, db.R, forgotten); err != nil {
 		return err
 	}
@@ -172,6 +177,16 @@ func (r *restore) beginEpoch(ctx context.Context, db *sqlite.DB, result *Adopted
 		result.Epoch = lineage[len(lineage)-1]
 	}
 	return err
+}
+
+// claimRecordings makes the folder of the recordings, which may be brought there later.
+func (r *restore) claimRecordings(ctx context.Context) error {
+	store, err := media.Open(r.Dir, "", bucket.Line{})
+	if err != nil {
+		return err
+	}
+	media.SetOwner(store, r.m.Lineage[0], nil)
+	return media.Check(ctx, store)
 }
 
 // addNoted adds the meetings that the archive's directories of backups record as

@@ -240,3 +240,16 @@ func TestAdoptSaysWhatMayBeBack(t *testing.T) {
 		t.Errorf("with the old one: %v, %s", err, log.String())
 	}
 }
+
+// TestAdoptTakesAnArchiveWithoutItsRecordings has verify call them missing, and repair, where
+// nobody brings them.
+func TestAdoptTakesAnArchiveWithoutItsRecordings(t *testing.T) {
+	a, dir := archivetest.WithMeetings(t, 1), t.TempDir()
+	archivetest.Attach(t, a, 1, "moving pictures")
+	replicate(t, a, dir, "archive.db", "inbox.db")
+	b := adopted(t, dir, AdoptOptions{OldData: []string{a.Dir()}})
+	v, damages := verify(t, b, archive.VerifyOptions{Repair: true})
+	if v.Lost != 1 || len(damages) != 1 || damages[0].Class != archive.DamageFileMissing {
+		t.Errorf("%+v: %v", v, damages)
+	}
+}

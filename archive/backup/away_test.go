@@ -135,21 +135,20 @@ func TestRepairOfAnAwayBucketLosesNothing(t *testing.T) {
 }
 
 // TestRepairOfAnEmptyStoreLosesNothing repairs an archive whose recordings are on a
-// file system that is not mounted.
+// file system that is not mounted, or in another bucket than before.
 func TestRepairOfAnEmptyStoreLosesNothing(t *testing.T) {
-	t.Parallel()
 	mount := filepath.Join(t.TempDir(), "nas")
 	a, dest := withStore(t, "file://"+mount)
 	must(t, os.Rename(mount, mount+"-away"))
-	must(t, os.Mkdir(mount, 0o700))
-	_, err := a.Verify(t.Context(), archive.VerifyOptions{Repair: true}, func(archive.Damage) {})
-	if !media.IsUnavailable(err) || !strings.Contains(err.Error(), "mount its file system") {
-		t.Errorf("verify: %v", err)
-	}
-	must(t, os.Mkdir(filepath.Join(mount, "partial"), 0o700)) // as a start makes it
-	_, damages := verify(t, a, archive.VerifyOptions{Repair: true})
-	if len(damages) != 1 || damages[0].Repaired || damages[0].Lost || !strings.Contains(damages[0].What, "mount it, or correct media.url") {
-		t.Errorf("%+v", damages)
+	for _, made := range []string{mount, filepath.Join(mount, "partial")} { // the second one by a start
+		must(t, os.Mkdir(made, 0o700))
+		_, err := a.Verify(t.Context(), archive.VerifyOptions{Repair: true}, func(archive.Damage) {})
+		if !media.IsUnavailable(err) || !strings.Contains(err.Error(), "mount its file system") {
+			t.Errorf("verify: %v", err)
+		}
+		if _, err := Run(t.Context(), a, t.TempDir(), Options{}); !media.IsUnavailable(err) {
+			t.Errorf("backup: %v", err)
+		}
 	}
 	must(t, os.RemoveAll(mount))
 	must(t, os.Rename(mount+"-away", mount))
@@ -157,4 +156,14 @@ func TestRepairOfAnEmptyStoreLosesNothing(t *testing.T) {
 	if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {
 		t.Error("the backup from before is not the archive")
 	}
+	server := s3test.Start(t)
+	a, _ = withStore(t, server.URL("recordings", "p"))
+	objects := filepath.Join(server.Root(), "data", "recordings", "p")
+	must(t, os.Rename(objects, objects+"-away"))
+	_, damages := verify(t, a, archive.VerifyOptions{Repair: true})
+	if len(damages) != 1 || damages[0].Repaired || damages[0].Lost || !strings.Contains(damages[0].What, "correct media.url") {
+		t.Errorf("%+v", damages)
+	}
+	must(t, os.Rename(objects+"-away", objects))
+	hasRecording(t, a)
 }

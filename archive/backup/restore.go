@@ -114,7 +114,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 	if r.store, err = media.Open(r.Dir, r.MediaURL, r.MediaLine); err != nil {
 		return err
 	}
-	media.SetOwner(r.store, r.Dir, r.m.Lineage[0])
+	media.SetOwner(r.store, r.m.Lineage[0], nil)
 	if err := media.Check(ctx, r.store); err != nil {
 		return err
 	}

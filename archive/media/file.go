@@ -152,12 +152,15 @@ func describe(ctx context.Context, f *os.File) (Blob, error) {
 }
 
 // Open is part of [Store]. A file whose bytes cannot be read is opened too: reading it fails.
-func (s *fileStore) Open(_ context.Context, sha string) (Reader, Blob, error) {
+func (s *fileStore) Open(ctx context.Context, sha string) (Reader, Blob, error) {
 	if !ValidName(sha) {
 		return nil, Blob{}, fmt.Errorf("open blob: %w", ErrNotFound)
 	}
 	f, err := os.Open(s.path(sha))
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := s.claim(ctx); err != nil {
+			return nil, Blob{}, fmt.Errorf("open blob %s: %w", sha, err)
+		}
 		return nil, Blob{}, fmt.Errorf("open blob %s: %w", sha, ErrNotFound)
 	}
 	if err != nil {
@@ -203,6 +206,11 @@ func (s *fileStore) Walk(ctx context.Context, fn func(Blob) error) error {
 	if err := s.claim(ctx); err != nil {
 		return fmt.Errorf("walk media: %w", err)
 	}
+	return s.walk(ctx, fn)
+}
+
+// walk is Walk in a directory of any owner.
+func (s *fileStore) walk(ctx context.Context, fn func(Blob) error) error {
 	return filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("walk media: %w", err)

@@ -100,7 +100,3 @@ func Path(s Store, sha256 string) string {
 	}
 	return sha256
 }
-
-// IsOutside reports whether a store is not the directory media of a data directory,
-// so that it can be unavailable while the data directory is not.
-func IsOutside(s Store, dataDir string) bool { return Dir(s) != localDir(dataDir) }

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,35 +13,38 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
-// OwnerName is the object or file of a store outside of a data directory that holds
-// the identity of the archive whose recordings are there. To another archive they
-// belong to no meeting, and its repair and retention rules could remove them.
+// OwnerName is the object or file of a store that holds the identity of the archive whose
+// recordings are there. To another archive they belong to no meeting, and its repair and
+// retention rules could remove them. Where the file is missing, the disk with the recordings may
+// not be mounted.
 const OwnerName = "archive-id"
-
-// errForeign is the failure of a store that another archive owns.
-var errForeign = errors.New("it keeps the recordings of another archive")
 
 // owner is the archive that may use a store.
 type owner struct {
 	identity string              // "" where nobody asks
+	expects  Expects             // nil: nothing
 	asking   *semaphore.Weighted // of 1; held while the store is asked
-	owned    bool                // the store has said so
+	owned    bool                // a bucket has said so
 }
 
-// SetOwner names the archive that may change a store outside of the data directory.
-// The first use claims a store that has no owner. Check, Walk and all changes fail with
-// an [UnavailableError] where another archive is the owner.
-func SetOwner(s Store, dataDir, identity string) {
-	if !IsOutside(s, dataDir) {
-		return
-	}
+// Expects reports whether an archive has, or still has to delete, a blob whose SHA-256 begins
+// with a prefix; for an empty one also whether it has used the store before.
+type Expects func(ctx context.Context, prefix string) (bool, error)
+
+// SetOwner names the archive that may change a store. The first use claims a store that has no
+// owner, unless the store is a directory in which the archive expects blobs and none is there.
+// Check, Walk and all changes fail with an [UnavailableError] then and where another archive is
+// the owner; so does looking for a blob that is missing.
+func SetOwner(s Store, identity string, expects Expects) {
+	o := owner{identity: identity, expects: expects, asking: semaphore.NewWeighted(1)}
 	switch s := s.(type) {
 	case *s3Store:
-		s.owner = owner{identity: identity, asking: semaphore.NewWeighted(1)}
+		s.owner = o
 	case *fileStore:
-		s.owner = owner{identity: identity, asking: semaphore.NewWeighted(1)}
+		s.owner = o
 	}
 }
 
@@ -49,15 +53,21 @@ func SetOwner(s Store, dataDir, identity string) {
 func GiveToOwner(s Store, dataDir string) error {
 	names := []string{OwnerName, partialDir, quarantineDir, "[0-9a-f][0-9a-f]"}
 	err := durable.GiveOutside(dataDir, localDir(dataDir), nil, names...)
-	if files, ok := s.(*fileStore); ok && IsOutside(s, dataDir) {
+	if files, ok := s.(*fileStore); ok && files.dir != localDir(dataDir) {
 		err = errors.Join(err, durable.GiveOutside(dataDir, files.dir, files.made, names...))
 	}
 	return err
 }
 
-// claim asks once for the owner. read returns the store's owner, "" where there is
-// none. write stores it unless there is one.
-func (o *owner) claim(ctx context.Context, read func() (string, error), write func(content []byte) error) error {
+// foreign is the failure of a store that another archive owns.
+func foreign(store, place string) error {
+	return &UnavailableError{Store: store, Err: errors.New("it keeps the recordings of another archive"),
+		Hint: "give each archive a place of its own in media.url, or delete " + place + " if the other archive is no more"}
+}
+
+// claim fails where another archive owns the prefix. It asks once.
+func (s *s3Store) claim(ctx context.Context) error {
+	o := &s.owner
 	if o.identity == "" {
 		return nil
 	}
@@ -68,33 +78,6 @@ func (o *owner) claim(ctx context.Context, read func() (string, error), write fu
 	if o.owned {
 		return nil
 	}
-	is, err := read()
-	if err == nil && is == "" {
-		if err = write([]byte(o.identity + "\n")); err == nil {
-			is, err = read() // another archive may have come first
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("look whose recordings these are: %w", err)
-	}
-	if is != o.identity {
-		return errForeign
-	}
-	o.owned = true
-	return nil
-}
-
-// foreign makes an [UnavailableError] of errForeign and returns other errors as they are.
-func foreign(err error, store, place string) error {
-	if !errors.Is(err, errForeign) {
-		return err
-	}
-	return &UnavailableError{Store: store, Err: err,
-		Hint: "give each archive a place of its own in media.url, or delete " + place + " if the other archive is no more"}
-}
-
-// claim fails where another archive owns the prefix.
-func (s *s3Store) claim(ctx context.Context) error {
 	read := func() (string, error) {
 		content, err := s.bucket.ReadSmall(ctx, OwnerName, 1<<10)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -102,20 +85,87 @@ func (s *s3Store) claim(ctx context.Context) error {
 		}
 		return strings.TrimSpace(string(content)), err
 	}
-	err := s.owner.claim(ctx, read, func(content []byte) error { _, err := s.bucket.Create(ctx, OwnerName, content); return err })
-	return foreign(err, s.bucket.String(), s.bucket.Key(OwnerName))
+	is, err := read()
+	if err == nil && is == "" {
+		if _, err = s.bucket.Create(ctx, OwnerName, []byte(o.identity+"\n")); err == nil {
+			is, err = read() // another archive may have come first
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("look whose recordings these are: %w", err)
+	}
+	if is != o.identity {
+		return foreign(s.bucket.String(), s.bucket.Key(OwnerName))
+	}
+	o.owned = true
+	return nil
 }
 
-// claim fails where another archive owns the directory.
+// claim fails where another archive owns the directory, and where it is not the one that this
+// archive owns, such as the mount point of a disk that is away. It asks each time: a disk can go
+// away at any moment. An empty file is a person's leave to claim the directory.
 func (s *fileStore) claim(ctx context.Context) error {
-	path := filepath.Join(s.dir, OwnerName)
-	read := func() (string, error) {
-		content, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil
-		}
-		return strings.TrimSpace(string(content)), err
+	o, path := &s.owner, filepath.Join(s.dir, OwnerName)
+	if o.identity == "" {
+		return nil
 	}
-	err := s.owner.claim(ctx, read, func(content []byte) error { return durable.WriteFile(path, content) })
-	return foreign(err, "recordings in "+s.dir, path)
+	if err := o.asking.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer o.asking.Release(1)
+	is, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = s.findExpected(ctx)
+	}
+	if err == nil && len(bytes.TrimSpace(is)) == 0 {
+		if err = durable.WriteFile(path, []byte(o.identity+"\n")); err == nil {
+			is, err = os.ReadFile(path) // another archive may have come first
+		}
+		if errors.Is(sqlite.WrapDiskFull(err), sqlite.ErrDiskFull) {
+			return nil // so that recordings can be deleted there
+		}
+	}
+	switch {
+	case IsUnavailable(err):
+		return err
+	case err != nil:
+		return fmt.Errorf("look whose recordings these are: %w", err)
+	case strings.TrimSpace(string(is)) != o.identity:
+		return foreign("recordings in "+s.dir, path)
+	}
+	return nil
+}
+
+// findExpected fails where the archive expects blobs in a directory without an owner, and none is
+// there.
+func (s *fileStore) findExpected(ctx context.Context) error {
+	if s.owner.expects == nil {
+		return nil
+	}
+	if expected, err := s.owner.expects(ctx, ""); err != nil || !expected {
+		return err
+	}
+	err := s.walk(ctx, func(b Blob) error {
+		found, err := s.owner.expects(ctx, b.SHA256)
+		if err == nil && found {
+			err = errFound
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errFound):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return s.away(fmt.Errorf("it has no %s and no recording of the archive", OwnerName))
+}
+
+// errFound ends a walk.
+var errFound = errors.New("found")
+
+// away makes an [UnavailableError] of the reason why a directory cannot be the one that it was.
+func (s *fileStore) away(reason error) error {
+	return &UnavailableError{Store: "recordings in " + s.dir, Err: reason, Hint: "mount its file system, or correct media.url and restart; " +
+		"if the recordings are lost, create an empty file " + OwnerName + " there, and run verify --repair"}
 }

@@ -1,7 +1,10 @@
 package media
 
 import (
+	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +25,7 @@ func TestAnotherArchiveIsRefused(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				SetOwner(s, dir, archive)
+				SetOwner(s, archive, nil)
 				return s
 			}
 			first := open(mediaURL, "one")
@@ -56,7 +59,7 @@ func TestOneOfTwoClaimsAPlace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		SetOwner(s, dir, string(rune('a'+i)))
+		SetOwner(s, string(rune('a'+i)), nil)
 		all.Go(func() { errs[i] = Check(t.Context(), s) })
 	}
 	all.Wait()
@@ -70,5 +73,44 @@ func TestOneOfTwoClaimsAPlace(t *testing.T) {
 	}
 	if owners != 1 {
 		t.Errorf("%d archives own the place: %v", owners, errs)
+	}
+}
+
+// TestAPlaceWithoutTheRecordingsIsNotClaimed opens an empty directory for an archive that expects
+// recordings. A person gives leave by an empty file; recordings that are there do by themselves.
+func TestAPlaceWithoutTheRecordingsIsNotClaimed(t *testing.T) {
+	dir := t.TempDir()
+	open := func(expected string) Store {
+		s, err := Open(dir, "", bucket.Line{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		SetOwner(s, "one", func(_ context.Context, prefix string) (bool, error) { return strings.HasPrefix(expected, prefix), nil })
+		return s
+	}
+	id, absent := filepath.Join(dir, "media", OwnerName), strings.Repeat("0", 64)
+	away := open(absent)
+	for what, err := range map[string]error{"check": Check(t.Context(), away), "delete": away.Delete(t.Context(), absent), "stat": func() error { _, err := away.Stat(t.Context(), absent); return err }()} {
+		if !IsUnavailable(err) || !strings.Contains(err.Error(), "create an empty file archive-id") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := errors.Join(os.WriteFile(id, nil, 0o600), Check(t.Context(), away)); err != nil {
+		t.Error(err)
+	}
+	blob := putBlob(t, away, "a recording")
+	for expected, claimed := range map[string]bool{blob.SHA256: true, absent: false} {
+		if err := os.Remove(id); err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(t.Context(), open(expected)); (err == nil) != claimed {
+			t.Errorf("with a recording that is there, %t: %v", claimed, err)
+		}
+		if content, err := os.ReadFile(id); claimed && (err != nil || string(content) != "one\n") || !claimed && err == nil {
+			t.Errorf("with a recording that is there, %t: %q, %v", claimed, content, err)
+		}
+		if err := os.WriteFile(id, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -22,8 +22,8 @@ const checkTimeout = 20 * time.Second
 
 // Check asks a store whether it can be used at present. It fails with an
 // [UnavailableError]: a bucket is asked for its list, and a directory has to be the one
-// that was opened, and not the mount point that an unmounted file system leaves behind.
-// No other archive may own it, see [SetOwner].
+// that was opened, and not the mount point that an unmounted file system leaves behind. See
+// [SetOwner].
 func Check(ctx context.Context, s Store) error {
 	switch s := s.(type) {
 	case *s3Store:
@@ -35,7 +35,7 @@ func Check(ctx context.Context, s Store) error {
 		return s.claim(ctx)
 	case *fileStore:
 		if _, err := os.Stat(filepath.Join(s.dir, partialDir)); err != nil {
-			return &UnavailableError{Store: "recordings in " + s.dir, Hint: "mount its file system, or correct media.url and restart", Err: err}
+			return s.away(err)
 		}
 		return s.claim(ctx)
 	}

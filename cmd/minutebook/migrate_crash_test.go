@@ -72,7 +72,10 @@ func earlyArchive(t *testing.T, dir string, doublings int) (meetings int) {
 	t.Helper()
 	text, err := os.ReadFile("../../archive/testdata/schemas/20.sql")
 	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
+		err = os.MkdirAll(filepath.Join(dir, "media"), 0o700)
+	}
+	if err == nil { // its recordings are lost
+		err = os.WriteFile(filepath.Join(dir, "media", "archive-id"), nil, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
