@@ -128,7 +128,7 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 	return absence, nil
 }
 
-// lackingSightings are the sightings s of what the query ?2 listed to the present holder of
+// lackingSightings are the sightings s of meetings that the query ?2 listed to the present holder of
 // the account ?1 and no page has shown since walk ?3 began. Where ?4 is true, meetings
 // without created_at are left out.
 func lackingSightings() string {

@@ -215,10 +215,8 @@ func TestRelativeFoldersDoNotLieInOneAnother(t *testing.T) {
 	}
 }
 
-// TestVariablesReplaceFilesOfSecrets has each secret in the environment, and a file in the
-// configuration that is not there.
-func TestVariablesReplaceFilesOfSecrets(t *testing.T) {
-	text := account + `api_key_file = "none"
+// absentSecrets is a configuration whose secrets are in files that are not there.
+const absentSecrets = account + `api_key_file = "none"
 [[accounts]]
 name = "app"
 base_url = "https://api.example/external/v1"
@@ -241,8 +239,12 @@ client_secret_file = "none"
 [notify.mail]
 password_file = "none"
 `
+
+// TestVariablesReplaceFilesOfSecrets has each secret in the environment, and a file in the
+// configuration that is not there.
+func TestVariablesReplaceFilesOfSecrets(t *testing.T) {
 	keys := strings.Repeat("ab", 32)
-	c, err := load(t, text, "MINUTEBOOK_ACCOUNT_ADA_API_KEY=1", "MINUTEBOOK_ACCOUNT_APP_OAUTH_CLIENT_SECRET=2", "MINUTEBOOK_WEB_OIDC_CLIENT_SECRET=3",
+	c, err := load(t, absentSecrets, "MINUTEBOOK_ACCOUNT_ADA_API_KEY=1", "MINUTEBOOK_ACCOUNT_APP_OAUTH_CLIENT_SECRET=2", "MINUTEBOOK_WEB_OIDC_CLIENT_SECRET=3",
 		"MINUTEBOOK_WEB_ACCOUNTS_KEYS="+keys, "MINUTEBOOK_WEB_ACCOUNTS_OAUTH_CLIENT_SECRET=4", "MINUTEBOOK_NOTIFY_MAIL_PASSWORD=5")
 	if err != nil {
 		t.Fatal(err)
@@ -268,29 +270,7 @@ password_file = "none"
 // TestUnreadableSecretsHideNothing has each secret in a file that is not there, and another
 // mistake: each is reported once, and nothing else.
 func TestUnreadableSecretsHideNothing(t *testing.T) {
-	text := account + `api_key_file = "none"
-[[accounts]]
-name = "app"
-base_url = "https://api.example/external/v1"
-[accounts.oauth]
-client_id = "c"
-client_secret_file = "none"
-redirect_url = "https://x.example/"
-[web]
-access = "people"
-public_url = "https://m.example"
-[web.oidc]
-issuer = "https://id.example"
-client_id = "c"
-client_secret_file = "none"
-[web.accounts]
-key_file = "none"
-[web.accounts.oauth]
-client_id = "c"
-client_secret_file = "none"
-[notify.mail]
-password_file = "none"
-[[notify.hooks]]
+	text := absentSecrets + `[[notify.hooks]]
 name = "hook"
 format = "webhook"
 url_file = "none"

@@ -19,7 +19,7 @@ const refusedRetry = 7 * 24 * time.Hour
 
 // readDirectory reads meeting types, teams, the members of each team and, if
 // the account may, users. The archive takes each list whole or not at all. Once the service
-// refuses the account nothing more is read: what it then answers says nothing of a list.
+// refuses the account nothing more is read: its answers then say nothing of a list.
 func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 	var failed []error
 	for _, list := range s.directoryLists() {

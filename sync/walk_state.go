@@ -49,7 +49,7 @@ func (s *Syncer) openWalk(ctx context.Context, o walkSpec, t *runStats) (walkSta
 	if err != nil {
 		return walkState{}, nil, err
 	}
-	if ok && o.judgesAbsence() { // what another holder was shown is no part of this one's list
+	if ok && o.judgesAbsence() { // meetings that another holder was shown are no part of this one's list
 		isOther, err := s.isOfEarlierHolder(ctx, o.account, c.Started)
 		if err != nil {
 			return walkState{}, nil, err

@@ -82,7 +82,7 @@ func TestAQueryKeepsTheNotesOfTheOthers(t *testing.T) {
 	}
 }
 
-// TestAQueryKeepsTheMergedPeople exports what a query finds into a folder that has everything,
+// TestAQueryKeepsTheMergedPeople exports the meetings of a query into a folder that has everything,
 // and into an empty one, for somebody else.
 func TestAQueryKeepsTheMergedPeople(t *testing.T) {
 	a, everything := archivetest.WithMeetings(t, 2), t.TempDir()

@@ -27,7 +27,7 @@ import (
 // powerCuts keep nothing, some or all of the writes and names that were not synced.
 var powerCuts = []powercut.Cut{{}, {Pages: 0.5, Names: 0.9}, {Names: 1}, {Pages: 0.9}, powercut.Kill}
 
-// promised is what a daemon said that it had done, and when.
+// promised has the deeds that a daemon acknowledged, and when.
 type promised struct {
 	page      string // its URL
 	mu        sync.Mutex
@@ -42,7 +42,7 @@ func (p *promised) add(to map[string]time.Time, key string) {
 	to[key] = time.Now()
 }
 
-// before returns what was promised before a moment.
+// before returns the promises that were made before a moment.
 func before[K int64 | string](moment time.Time, promises map[K]time.Time) (keys []K) {
 	for key, at := range promises {
 		if at.Before(moment) {

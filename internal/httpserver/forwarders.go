@@ -18,7 +18,8 @@ type Forwarders struct {
 // maxForwarders is how many are noted; the others are no proxies.
 const maxForwarders = 16
 
-// sharedNetwork is what providers put behind one address (RFC 6598), and some tunnels use.
+// sharedNetwork is for customers behind one address of a provider (RFC 6598); some tunnels use
+// it too.
 var sharedNetwork = netip.MustParsePrefix("100.64.0.0/10")
 
 // Note looks at a request.

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// page is what a file system writes as a whole.
+// page is the number of bytes that a file system writes as a whole.
 const page = 4096
 
-// A Cut says what a power cut keeps of the changes that were not synced.
+// A Cut says which of the changes that were not synced a power cut keeps.
 type Cut struct {
 	Pages float64 // the share of their pages
 	Names float64 // how likely a directory has its next change
@@ -27,7 +27,7 @@ type node struct {
 	names   map[string]*node // as processes see them
 	durable map[string]*node // as they are after a power cut at this moment
 
-	content []byte    // what is synced
+	content []byte    // as it is synced
 	pending []*change // to the content
 	size    int64     // as processes see it
 }
@@ -190,7 +190,7 @@ func (d *disk) change(n *node, at int64, data []byte) func() error {
 	}
 }
 
-// sync makes durable what was done before the call began.
+// sync makes the changes durable that were done before the call began.
 func (d *disk) sync(n *node) func() error {
 	changed := slices.DeleteFunc(slices.Clone(n.pending), func(c *change) bool { return !c.done })
 	var renamed []*renaming
