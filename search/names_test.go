@@ -29,13 +29,14 @@ func namedMeetings(actions bool) [][]byte {
 // meeting is in it.
 func (h *fixture) firstQuoted(query string) string {
 	h.t.Helper()
-	for _, m := range h.search(Request{Query: query}).Meetings {
-		if len(m.Moments) > 0 {
-			return m.Moments[0].Speaker + " " + PartName(m.Moments[0].Part)
-		}
-		return m.Why
+	found := h.search(Request{Query: query}).Meetings
+	switch {
+	case len(found) == 0:
+		return "nothing"
+	case len(found[0].Moments) == 0:
+		return found[0].Why
 	}
-	return "nothing"
+	return found[0].Moments[0].Speaker + " " + PartName(found[0].Moments[0].Part)
 }
 
 // TestAWordOfANameIsFound asks for people by one word of their names.
