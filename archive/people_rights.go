@@ -91,8 +91,9 @@ func (t *applying) readRecorder(id int64) (email string, err error) {
 }
 
 // deriveOutside decides again whether an observed meeting was recorded outside; previous
-// is its recorder before. The recorder's other meetings follow. The change of a
-// new meeting is logged by its parts.
+// is its recorder before. The recorder's other meetings follow where the meeting can have
+// changed them: one that is outside shows nothing of its recorder, and a new one takes nothing
+// away. The change of a new meeting is logged by its parts.
 func (t *applying) deriveOutside(id int64, previous string, isNew bool) error {
 	var outside bool
 	var email string
@@ -102,12 +103,12 @@ func (t *applying) deriveOutside(id int64, previous string, isNew bool) error {
 		return err
 	}
 	if !changed {
-		email, err = t.readRecorder(id)
+		_, err = t.Scan(`SELECT outside, recorder FROM meetings WHERE recording_id = ?`, []any{id}, &outside, &email)
 	} else if !isNew {
 		err = t.logChange(id, ChangeVisibility, "")
 	}
 	if err == nil && email != "" && (changed || previous != email) {
-		err = t.deriveOutsideWhere(!changed || !outside, changed && outside, `recorder = ?`, email)
+		err = t.deriveOutsideWhere(!outside, changed && outside && !isNew, `recorder = ?`, email)
 	}
 	if err == nil && previous != "" && previous != email {
 		err = t.deriveOutsideWhere(false, true, `recorder = ?`, previous)
