@@ -87,7 +87,7 @@ func TestPowerCuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	moments := []int{log.Len()}
-	for range kills(3, 300) {
+	for range kills(1, 300) {
 		moments = append(moments, random.IntN(log.Len()))
 	}
 	err = log.Replay(moments, func(moment int, write func(string, powercut.Cut, *rand.Rand) error) error {
