@@ -88,10 +88,12 @@ func (w *world) keepNote(n personalNote, former, done string) error {
 }
 
 // checkExportedNotes compares the notes in an archive that has read an export with those that
-// were written. There they are the owner's, since nobody else is known.
+// were written. Their authors are known there, since nobody else's notes are read.
 func (w *world) checkExportedNotes(h *house, content map[int64]map[string]string) {
 	for _, n := range w.oracle.notes {
-		list, err := h.notes.ForMeeting(context.Background(), notes.Owner, n.meeting)
+		person, err := h.person(n.author)
+		w.must(err, "find a person")
+		list, err := h.notes.ForMeeting(context.Background(), person, n.meeting)
 		w.must(err, "read notes")
 		if content[n.meeting] != nil && !slices.ContainsFunc(list, func(k notes.Note) bool { return k.Text == n.text && k.Private == n.private }) {
 			w.fail("the export lacks the note %q on %d", n.text, n.meeting)

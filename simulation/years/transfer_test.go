@@ -173,6 +173,10 @@ func (w *world) export(*rand.Rand) {
 	w.must(err, "open an empty archive")
 	read := house{w: w, archive: other}
 	read.openSides(ctx)
+	for _, k := range slices.Sorted(maps.Keys(w.oracle.notes)) {
+		_, err := read.person(w.oracle.notes[k].author)
+		w.must(err, "add a person")
+	}
 	back, err := command[importer.Result](ctx, &read, "import", control.ImportRequest{Paths: []string{dir}}, nil)
 	if err == nil && len(back.Wrong) > 0 {
 		err = back.Wrong[0]
