@@ -247,7 +247,7 @@ func explainProbe(p probed) error {
 		return fmt.Errorf("the service does not work at present: %w; try again later, or leave the try out with --offline", p.Err)
 	case !p.Reached:
 		return fmt.Errorf("the service does not answer: %w; check the address, or leave the try out with --offline", p.Err)
-	case api.IsAccountRefused(p.Err):
+	case api.IsAccountRefused(p.Err) && !api.IsNotFound(p.Err):
 		return fmt.Errorf("%s refuses the key: %w", p.BaseURL, p.Err)
 	}
 	return fmt.Errorf("%s is no such service: %w; its address ends in %s", p.BaseURL, p.Err, servicePath)

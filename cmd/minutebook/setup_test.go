@@ -47,8 +47,9 @@ func TestSetupTriesTheService(t *testing.T) {
 		"is no such service: GET /meeting_types: the answer is not of this interface": func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "<html>hello</html>")
 		},
-		"does not work at present: reach http": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
-		"redirects are not followed":           func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
+		"is no such service: GET /meeting_types: 404": http.NotFound,
+		"does not work at present: reach http":        func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
+		"redirects are not followed":                  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
 	} {
 		other := httptest.NewServer(h)
 		fails(1, want, "setup", "-c", file, "--base-url", other.URL, "--api-key-file", keyFile)
