@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -92,13 +91,6 @@ func TestPowerCuts(t *testing.T) {
 	}
 	err = log.Replay(moments, func(moment int, write func(string, powercut.Cut, *rand.Rand) error) error {
 		cut := powerCuts[random.IntN(len(powerCuts))]
-		if moment == log.Len() {
-			whole := filepath.Join(t.TempDir(), "whole")
-			if err := write(whole, powercut.Kill, random); err != nil {
-				return err
-			}
-			sameFiles(t, s.data, whole)
-		}
 		t.Run(fmt.Sprintf("line %d, %v", moment, cut), func(t *testing.T) {
 			top := t.TempDir()
 			after := &served{t: t, data: filepath.Join(top, "data"), config: filepath.Join(top, "config.toml"), receiver: s.receiver}
@@ -231,36 +223,4 @@ func number(t *testing.T, digits string) (n int64) {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// sameFiles fails unless two directories have the same files, but for those that SQLite maps
-// and makes anew.
-func sameFiles(t *testing.T, want, got string) {
-	t.Helper()
-	files := func(dir string) map[string][]byte {
-		found := map[string][]byte{}
-		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || !e.Type().IsRegular() || strings.HasSuffix(path, "-shm") {
-				return err
-			}
-			rel, err := filepath.Rel(dir, path)
-			if err == nil {
-				found[rel], err = os.ReadFile(path)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
-	}
-	in, as := files(want), files(got)
-	for name, content := range in {
-		if replayed, there := as[name]; !there || !bytes.Equal(replayed, content) {
-			t.Errorf("%s was recorded wrongly: there %t, %d bytes for %d", name, there, len(replayed), len(content))
-		}
-	}
-	if len(as) > len(in) {
-		t.Errorf("%d files were recorded, and %d are there", len(as), len(in))
-	}
 }

@@ -1,6 +1,7 @@
 package powercut
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -16,15 +17,13 @@ func (d *disk) begin(op *operation) (func() error, error) {
 	case "lseek":
 		at, err := op.value()
 		fd, _, failed := op.descriptor(0)
-		if d.positions[fd] = at; err == nil {
-			err = failed
-		}
-		return nil, err
+		d.positions[fd] = at
+		return nil, cmp.Or(err, failed)
 	case "ftruncate":
 		n, err := d.file(op, 0)
 		size, failed := op.number(1)
 		if n == nil || err != nil || failed != nil {
-			return nil, firstError(err, failed)
+			return nil, cmp.Or(err, failed)
 		}
 		return d.change(n, size, nil), nil
 	case "fsync", "fdatasync":
@@ -36,7 +35,7 @@ func (d *disk) begin(op *operation) (func() error, error) {
 	case "mkdir", "mkdirat":
 		return d.link(op, &node{names: map[string]*node{}, durable: map[string]*node{}})
 	case "unlink", "unlinkat", "rmdir":
-		path, err := op.path(d.at(op, 0))
+		path, err := op.path(placeOfPath(op, 0))
 		if _, dir, name := d.find(path); dir != nil && err == nil {
 			return d.rename(setting{dir, name, nil}), nil
 		}
@@ -53,15 +52,6 @@ func (d *disk) begin(op *operation) (func() error, error) {
 	return nil, nil
 }
 
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func hexOf(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -70,9 +60,9 @@ func hexOf(text string) string {
 	return b.String()
 }
 
-// at is the place of the i-th path among the arguments: calls that end in at, and the second
-// rename, have a directory before each.
-func (d *disk) at(op *operation, i int) int {
+// placeOfPath is the place of the i-th path among the arguments: calls that end in at, and
+// renameat2, have a directory before each.
+func placeOfPath(op *operation, i int) int {
 	if strings.HasSuffix(op.call, "at") || op.call == "renameat2" {
 		return 2*i + 1
 	}
@@ -126,7 +116,7 @@ func (d *disk) writeFile(op *operation) (func() error, error) {
 	data, err := op.text(1)
 	count, failed := op.value()
 	if err != nil || failed != nil {
-		return nil, firstError(err, failed)
+		return nil, cmp.Or(err, failed)
 	}
 	if data = data[:count]; op.call == "pwrite64" {
 		at, err := op.number(3)
@@ -151,7 +141,7 @@ func (d *disk) append(op *operation, i int, n *node, data []byte) func() error {
 
 // link gives a new node its name.
 func (d *disk) link(op *operation, n *node) (func() error, error) {
-	path, err := op.path(d.at(op, 0))
+	path, err := op.path(placeOfPath(op, 0))
 	if _, dir, name := d.find(path); dir != nil && err == nil {
 		return d.rename(setting{dir, name, n}), nil
 	}
@@ -159,13 +149,13 @@ func (d *disk) link(op *operation, n *node) (func() error, error) {
 }
 
 func (d *disk) move(op *operation) (func() error, error) {
-	from, err1 := op.path(d.at(op, 0))
-	to, err2 := op.path(d.at(op, 1))
+	from, err1 := op.path(placeOfPath(op, 0))
+	to, err2 := op.path(placeOfPath(op, 1))
 	n, dir, name := d.find(from)
 	_, toDir, toName := d.find(to)
 	switch {
 	case err1 != nil || err2 != nil:
-		return nil, firstError(err1, err2)
+		return nil, cmp.Or(err1, err2)
 	case n == nil && toDir == nil:
 		return nil, nil
 	case op.call == "renameat2" && op.args[4] != "0" && op.args[4] != "RENAME_NOREPLACE":
@@ -188,7 +178,7 @@ func (d *disk) copy(op *operation) (func() error, error) {
 	}
 	count, err := op.value()
 	if err != nil || op.args[1] != "NULL" || op.args[3] != "NULL" {
-		return nil, firstError(err, fmt.Errorf("positions beside the descriptors"))
+		return nil, cmp.Or(err, fmt.Errorf("positions beside the descriptors"))
 	}
 	fd, path, err := op.descriptor(0)
 	if err != nil {

@@ -1,6 +1,7 @@
 package powercut
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -62,7 +63,8 @@ type disk struct {
 }
 
 // Replay calls visit at moments of the log, in order, with a function that writes the files as
-// a power cut leaves them to a directory.
+// a power cut leaves them to a directory. It fails where the files at the end of the log are not
+// those of the recorded directory, which nothing may have changed since.
 func (l *Log) Replay(moments []int, visit func(moment int, write func(dir string, c Cut, random *rand.Rand) error) error) error {
 	root, err := load(l.before)
 	if err != nil {
@@ -104,6 +106,28 @@ func (l *Log) Replay(moments []int, visit func(moment int, write func(dir string
 			}
 		}
 		ends = open
+	}
+	present, err := load(l.dir)
+	if err != nil {
+		return err
+	}
+	return d.root.compare(present, l.dir)
+}
+
+// compare fails unless processes see the same files in both, but for those that SQLite maps.
+func (n *node) compare(want *node, path string) error {
+	if n == nil || want == nil || (n.names == nil) != (want.names == nil) {
+		return fmt.Errorf("replay %s: it is there in the model or on the disk alone, or of another kind", path)
+	}
+	if n.names == nil && !strings.HasSuffix(path, "-shm") && !bytes.Equal(n.after(Kill, nil), want.content) {
+		return fmt.Errorf("replay %s: it has another content", path)
+	}
+	for _, names := range []map[string]*node{n.names, want.names} {
+		for name := range names {
+			if err := n.names[name].compare(want.names[name], filepath.Join(path, name)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
