@@ -40,7 +40,7 @@ type person struct {
 
 func (s *Server) listPeople(ctx context.Context, _ *sdk.CallToolRequest, a peopleArgs) (*sdk.CallToolResult, peopleAnswer, error) {
 	first, err := strconv.Atoi(cmp.Or(a.Cursor, "0")) // among those with the name
-	if err != nil {
+	if err != nil || first < 0 {
 		return nil, peopleAnswer{}, errCursor
 	}
 	view, err := s.view(ctx)

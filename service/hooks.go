@@ -104,7 +104,7 @@ func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) 
 
 // deleteWebhook is DELETE /webhooks/{id} (4.11). Another person's does not exist.
 func (s *Service) deleteWebhook(w http.ResponseWriter, r *http.Request, c caller) error {
-	if deleted, err := s.endWebhook(r.Context(), r.PathValue("id"), c.email); err != nil {
+	if deleted, err := s.endWebhook(r.Context(), r.PathValue("id"), "AND email = ?", c.email); err != nil {
 		return err
 	} else if !deleted {
 		return notFound("webhook")
@@ -123,12 +123,12 @@ func (s *Service) DeleteWebhook(ctx context.Context, id string) error {
 	return err
 }
 
-// endWebhook deletes a webhook of a person, or of anybody with email "", and says whether it
-// was there. Its queued deliveries are not sent any more.
-func (s *Service) endWebhook(ctx context.Context, id, email string) (deleted bool, err error) {
+// endWebhook deletes a webhook that fulfils a further condition, and says whether it was there.
+// Its queued deliveries are not sent any more.
+func (s *Service) endWebhook(ctx context.Context, id, condition string, args ...any) (deleted bool, err error) {
 	err = s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `UPDATE webhooks SET deleted_at = ?, secret = '' WHERE id = ? AND ?3 IN ('', email) AND deleted_at IS NULL`,
-			s.now().UnixMilli(), id, email)
+		res, err := tx.ExecContext(ctx, `UPDATE webhooks SET deleted_at = ?, secret = '' WHERE id = ? AND deleted_at IS NULL `+condition,
+			append([]any{s.now().UnixMilli(), id}, args...)...)
 		if err != nil {
 			return fmt.Errorf("delete webhook: %w", err)
 		}
