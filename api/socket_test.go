@@ -17,7 +17,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-func TestMain(m *testing.M) { testrun.Main(m) }
+func TestMain(m *testing.M) { testrun.MainOnOneProcessor(m) }
 
 // breakOff sends raw bytes and closes the connection.
 func breakOff(t *testing.T, w http.ResponseWriter, raw string) {

@@ -6,4 +6,4 @@ import (
 	"minutebook/internal/testrun"
 )
 
-func TestMain(m *testing.M) { testrun.Main(m) }
+func TestMain(m *testing.M) { testrun.MainOnOneProcessor(m) }

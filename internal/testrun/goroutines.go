@@ -3,6 +3,7 @@ package testrun
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,6 +12,16 @@ import (
 // Main runs the tests of a package, fails where a goroutine outlives them, and ends
 // the program. TestMain calls it.
 func Main(m *testing.M) { os.Exit(Watched{m}.Run()) }
+
+// MainOnOneProcessor is [Main] for a package whose tests live in bubbles of synctest. Under
+// the race detector they share one processor, which no bubble's timing needs: on several of
+// them the detector itself crashes now and then (golang.org/issue/78156).
+func MainOnOneProcessor(m *testing.M) {
+	if UnderRace {
+		runtime.GOMAXPROCS(1)
+	}
+	Main(m)
+}
 
 // Watched are the tests of a package, for a TestMain that hands them to another
 // library.
