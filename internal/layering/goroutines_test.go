@@ -13,7 +13,7 @@ import (
 // server.
 var startsGoroutines = regexp.MustCompile(`(?m)^\s+go (func\(|[a-z][\w.]*\()|errgroup\.|httptest\.New(Unstarted|TLS)?Server|archivetest\.|sqlite\.Open`)
 
-var watchesGoroutines = regexp.MustCompile(`testrun\.(Main\(|Watched\{)`)
+var watchesGoroutines = regexp.MustCompile(`testrun\.(Main(OnOneProcessor)?\(|Watched\{)`)
 
 // TestPackagesWatchTheirGoroutines demands of each package that starts goroutines, or
 // whose tests do, that its tests fail when one is left.
