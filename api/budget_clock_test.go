@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -89,6 +90,48 @@ func TestTheClockIsSetForwardBetweenTwoProcesses(t *testing.T) {
 			b := open()
 			if err := b.Load(t.Context()); err != nil || b.Snapshot()[0].Used != c.used {
 				t.Errorf("%d calls count, %v; want %d", b.Snapshot()[0].Used, err, c.used)
+			}
+		})
+	}
+}
+
+// No call goes out before a Retry-After is over either, and no higher limit is tried.
+func TestTheClockIsSetForwardWhileTheServiceRefusesCalls(t *testing.T) {
+	const wait, minutes = "7200", 2 * 60
+	for _, c := range []struct {
+		name    string
+		uptime  time.Duration // at the start of the second process; the first ends at an hour
+		blocked time.Duration
+		limit   int
+	}{
+		{"the same start of the machine", time.Hour + 3*time.Second, minutes*time.Minute - 3*time.Second, 5},
+		{"a lowered limit is tried again", time.Hour + 31*time.Minute, (minutes - 31) * time.Minute, 6},
+		{"long after", 4 * time.Hour, 0, 30},
+		{"another start", 20 * time.Second, minutes*time.Minute - 20*time.Second, 5},
+		{"another start, long ago", 3 * time.Hour, 0, 30},
+		{"unknown", 0, 0, 30},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store, now, uptime := &memoryStore{}, time.Now(), time.Hour
+			open := func() *Budget {
+				return NewBudget(BudgetOptions{Connection: "k", Store: store, Now: func() time.Time { return now }, Uptime: func() time.Duration { return uptime }, Rand: func() float64 { return 0 }})
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			client := clientOver(t, &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", wait)
+				w.Header().Set("RateLimit-Limit", "5")
+				w.WriteHeader(http.StatusTooManyRequests)
+				cancel() // the program stops, and does not wait
+			})}, open())
+			client.Transcript(ctx, 1)
+			now, uptime = now.AddDate(0, 0, 40), c.uptime
+			b := open()
+			if err := b.Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			all, heavy := b.Snapshot()[0], b.Snapshot()[1]
+			if blocked := max(all.Blocked.Sub(now), 0); (blocked-c.blocked).Abs() > time.Second || heavy.Limit != c.limit {
+				t.Errorf("no call before %v with a limit of %d; want %v and %d", blocked, heavy.Limit, c.blocked, c.limit)
 			}
 		})
 	}

@@ -96,9 +96,9 @@ func (b *Budget) state(now time.Time) budgetState {
 
 // restore adopts a stored state. The service may still count calls that were in
 // flight, so they keep their slots like calls without an answer. Times count from
-// the saving: after a clock was set back, none is later than it was then, and no
-// slot is free before its time, also after a clock was set forward where the machine's
-// uptime is known. Impossibly late times are not believed.
+// the saving: after a clock was set back, none is later than it was then. Where the
+// machine's uptime is known, none is earlier after a clock was set forward; nothing tells
+// how long the machine was off, which may only make them later. Impossibly late times are not believed.
 func (b *Budget) restore(raw []byte, now time.Time) error {
 	if len(raw) == 0 {
 		return nil
@@ -118,14 +118,13 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 	if st.Saved == 0 { // written by an earlier version
 		saved = now
 	}
-	// Adding to now also gives the times a monotonic reading, which no clock moves.
 	passed := max(now.Sub(saved), 0)
+	passed = min(passed, b.sinceUptime(st.Uptime, passed))
+	// Adding to now also gives the times a monotonic reading, which no clock moves.
 	at := func(ms int64) time.Time { return now.Add(time.UnixMilli(ms).Sub(saved) - passed) }
-	atLeast := min(passed, b.sinceUptime(st.Uptime, passed))
-	counted := func(ms int64) time.Time { return now.Add(time.UnixMilli(ms).Sub(saved) - atLeast) }
 	for c, ws := range st.Windows {
 		if w, ok := b.windows[c]; ok {
-			w.restore(ws, now, counted, at)
+			w.restore(ws, now, at)
 		}
 	}
 	return nil
@@ -146,20 +145,20 @@ func (b *Budget) sinceUptime(saved int64, passed time.Duration) time.Duration {
 	}
 }
 
-// restore fills a window from its kept state. The function counted reads the times of calls,
-// which may be too late and never too early, and at all others.
-func (w *window) restore(ws windowState, now time.Time, counted, at func(ms int64) time.Time) {
+// restore fills a window from its kept state. The function at reads times: they may be too
+// late, and are never too early.
+func (w *window) restore(ws windowState, now time.Time, at func(ms int64) time.Time) {
 	latest := now.Add(windowLength + windowMargin + lostMargin)
 	for _, ms := range ws.Slots {
-		w.hold(earliest(counted(ms), latest))
+		w.hold(earliest(at(ms), latest))
 	}
 	for _, ms := range ws.InFlight {
-		if now.Sub(counted(ms)) < longestCall {
+		if now.Sub(at(ms)) < longestCall {
 			w.hold(latest)
 		}
 	}
 	for _, o := range ws.Others {
-		w.others = append(w.others, othersCalls{int(o[0]), earliest(counted(o[1]), latest)})
+		w.others = append(w.others, othersCalls{int(o[0]), earliest(at(o[1]), latest)})
 	}
 	if ws.Limit > 0 && ws.Limit < nominalLimit(w.class) {
 		w.limit = ws.Limit
