@@ -41,6 +41,9 @@ type passage struct {
 	speakers []speaker
 }
 
+// reach is how many entries before a moment a passage may begin, and behind it end.
+func (p passage) reach() int { return len(p.words) - 1 }
+
 // phraseCheck looks for a phrase in the texts of meetings that may have it.
 type phraseCheck struct {
 	s       *snapshot

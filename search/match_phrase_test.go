@@ -115,3 +115,41 @@ func TestAPhraseOfShortEntriesIsFoundAcrossMoments(t *testing.T) {
 		t.Errorf("the phrase is found in %q", got)
 	}
 }
+
+// TestAPhraseBySomebodyIsPartlyInTheirMinute has a phrase in one to three entries at each place
+// around the minute in which Anna says all its words, in another order.
+func TestAPhraseBySomebodyIsPartlyInTheirMinute(t *testing.T) {
+	h := newFixture(t)
+	const minute = 6 // entries
+	var raws [][]byte
+	var want []string
+	for _, phrase := range [][]string{{"alpha bravo charlie"}, {"alpha", "bravo charlie"}, {"alpha", "bravo", "charlie"}} {
+		for first := range 3*minute - len(phrase) + 1 {
+			var lines []utterance
+			for i := range 3 * minute {
+				line := utterance{61*(i/minute) + i%minute, []string{"Bob Stone", "Anna Lee", "Bob Stone"}[i/minute], "hm"}
+				if i >= first && i < first+len(phrase) {
+					line.text = phrase[i-first]
+				} else if i/minute == 1 {
+					line.text = "charlie bravo alpha"
+				}
+				lines = append(lines, line)
+			}
+			id := int64(100*len(phrase) + first)
+			raws = append(raws, meeting(id, "Minutes", "en", day(1).Add(-time.Duration(id)*time.Hour), lines, nil))
+			if first+len(phrase) > minute && first < 2*minute {
+				want = append(want, fmt.Sprint(id))
+			}
+		}
+	}
+	h.add(raws...)
+	h.catchUp()
+	for query, want := range map[string]int{`"alpha bravo charlie"`: len(raws), `speaker:anna "alpha bravo charlie"`: len(want), `speaker:cy "alpha bravo charlie"`: 0} {
+		if a := h.search(Request{Query: query, Limit: 100}); a.Total != want || !a.Exact {
+			t.Errorf("%s: %d meetings (exact %v), want %d", query, a.Total, a.Exact, want)
+		}
+	}
+	if got, want := hitIDs(h.search(Request{Query: `speaker:anna "alpha bravo charlie" sort:date`, Limit: 100})), strings.Join(want, " "); got != want {
+		t.Errorf("found in %s, want %s", got, want)
+	}
+}

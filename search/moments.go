@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -157,17 +158,17 @@ func (s *snapshot) readNewest(found meetingSet, p passage, once bool, budget *re
 		ranges := make([][]entryRange, len(batch))
 		for i, r := range batch { // one after the other, as the index is read by one goroutine
 			if moments == nil { // the whole transcript
-				ranges[i] = []entryRange{{0, -1}}
-			} else if ranges[i], err = s.rangesWith(r.id, moments, len(p.words)-1); err != nil {
+				ranges[i] = []entryRange{{0, math.MaxInt32}}
+			} else if ranges[i], err = s.rangesWith(r.id, moments); err != nil {
 				return err
 			}
 			if !once {
-				ranges[i] = joinRanges(ranges[i])
+				ranges[i] = joinRanges(ranges[i], 2*p.reach())
 			}
 		}
 		times, costs := make([]int, len(batch)), make([]int, len(batch))
 		err = s.parallel(len(batch), func(i int) (err error) {
-			times[i], costs[i], err = s.countInRanges(&words[i], batch[i].id, ranges[i], p.words, once)
+			times[i], costs[i], err = s.countInRanges(&words[i], batch[i].id, ranges[i], p, once)
 			return err
 		})
 		if err != nil {
@@ -226,10 +227,9 @@ func (s *snapshot) momentsToRead(p passage) ([]*roaring.Bitmap, error) {
 	return moments, nil
 }
 
-// rangesWith returns those of the moments, by segment, that are of a meeting, each with so many
-// entries before and after it, from and into which a passage may run.
+// rangesWith returns those of the moments, by segment, that are of a meeting, in their order.
 // All moments of a meeting are in one segment, as they are written together.
-func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap, more int) (ranges []entryRange, err error) {
+func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap) (ranges []entryRange, err error) {
 	for i, m := range s.spoken {
 		docs, err := m.ofMeeting(id)
 		if err != nil {
@@ -244,22 +244,21 @@ func (s *snapshot) rangesWith(id int64, moments []*roaring.Bitmap, more int) (ra
 			if err != nil {
 				return nil, fmt.Errorf("read search index: %w", err)
 			}
-			_, r, ok := readMomentID(name)
-			if ok {
-				ranges = append(ranges, entryRange{max(0, r.From-more), r.To + more})
+			if _, r, ok := readMomentID(name); ok {
+				ranges = append(ranges, r)
 			}
 		}
 		break
 	}
+	slices.SortFunc(ranges, func(a, b entryRange) int { return a.From - b.From })
 	return ranges, nil
 }
 
-// joinRanges joins ranges that meet or overlap, so that no entry is read twice.
-func joinRanges(ranges []entryRange) []entryRange {
-	slices.SortFunc(ranges, func(a, b entryRange) int { return a.From - b.From })
+// joinRanges joins ranges with at most so many entries between them.
+func joinRanges(ranges []entryRange, gap int) []entryRange {
 	var out []entryRange
 	for _, r := range ranges {
-		if n := len(out); n > 0 && r.From <= out[n-1].To {
+		if n := len(out); n > 0 && r.From <= out[n-1].To+gap {
 			out[n-1].To = max(out[n-1].To, r.To)
 			continue
 		}
@@ -268,21 +267,45 @@ func joinRanges(ranges []entryRange) []entryRange {
 	return out
 }
 
-// countInRanges reads entries into words and counts the phrase in them; once makes it stop
-// at the first. The cost is of the entries that were read.
-func (s *snapshot) countInRanges(words *text.Sequence, id int64, ranges []entryRange, phrase []string, once bool) (times, cost int, err error) {
+// countInRanges reads entries into words and counts a passage in them and where it runs from or
+// into one of them; once makes it stop at the first. The cost is of the entries that were read.
+func (s *snapshot) countInRanges(words *text.Sequence, id int64, ranges []entryRange, p passage, once bool) (times, cost int, err error) {
+	last := 0
 	for _, r := range ranges {
-		said, n, err := s.x.archive.Said(s.ctx, id, r.From, r.To)
+		from := max(last, r.From-p.reach()) // a passage that begins in the range before was looked for there
+		last = r.To
+		said, n, err := s.x.archive.Said(s.ctx, id, from, r.To+p.reach())
 		if err != nil {
 			return 0, 0, err
 		}
 		cost += n + readCost
 		words.Read(said)
-		for first, after := words.FindPhrase(phrase, 0); first >= 0; first, after = words.FindPhrase(phrase, after) {
+		for first, after := words.FindPhrase(p.words, 0); first >= 0; first, after = words.FindPhrase(p.words, after) {
+			isIn, err := s.isPartlyIn(id, from, r, p, words.Words[first].Start, words.Words[after-1].End)
+			if err != nil {
+				return 0, 0, err
+			}
+			if !isIn {
+				continue
+			}
 			if times++; once {
 				return times, cost, nil
 			}
 		}
 	}
 	return times, cost, nil
+}
+
+// isPartlyIn reports whether a passage, found at bytes [start,end) of the text from an entry on,
+// has a part in a range. One without speakers has its rarest word there.
+func (s *snapshot) isPartlyIn(id int64, from int, r entryRange, p passage, start, end int) (bool, error) {
+	if len(p.speakers) == 0 || p.reach() == 0 {
+		return true, nil
+	}
+	before, _, err := s.x.archive.Said(s.ctx, id, from, r.From)
+	if err != nil || end <= len(before) {
+		return false, err
+	}
+	until, _, err := s.x.archive.Said(s.ctx, id, from, r.To)
+	return start < len(until), err
 }
