@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"minutebook/archive"
 	"minutebook/search/text"
 )
 
@@ -20,11 +21,13 @@ type highlighter struct {
 	terms   []*termMatch
 	weights []float64        // of the terms
 	words   map[string][]int // terms by their variants
+	reach   int              // entries behind the one where it begins into which a phrase may run
 }
 
 func newHighlighter(terms []*termMatch, weights []float64) *highlighter {
 	h := &highlighter{terms: terms, weights: weights, words: map[string][]int{}}
 	for i, t := range terms {
+		h.reach = max(h.reach, len(t.phrase)-1)
 		for _, v := range t.variants {
 			h.words[v.term] = append(h.words[v.term], i)
 		}
@@ -65,18 +68,25 @@ func (hl *highlighter) findIn(tokens []text.Token, lang *text.Language) []hit {
 	return hits
 }
 
-// findAcross finds phrases that begin in a text of so many bytes and end in the one after
-// it, as far as they stand in the first.
-func (hl *highlighter) findAcross(size int, tokens, next []text.Token) []hit {
-	if !slices.ContainsFunc(hl.terms, func(t *termMatch) bool {
-		return len(t.phrase) > 0 && text.HasTerm(tokens, t.phrase[0]) && text.HasTerm(next, t.phrase[len(t.phrase)-1])
-	}) {
+// findAcross finds phrases that begin in the first of some entries and run on into others, as
+// far as they stand in the first; tokens returns those of an entry by its place.
+func (hl *highlighter) findAcross(entries []archive.Entry, tokens func(at int) []text.Token) []hit {
+	all, first := slices.Clip(tokens(0)), len(entries[0].Text)
+	if !slices.ContainsFunc(hl.terms, func(t *termMatch) bool { return len(t.phrase) > 0 && text.HasTerm(all, t.phrase[0]) }) {
 		return nil
 	}
+	size := first + 1 // with the space behind an entry
+	for at, left := 1, hl.reach; at < len(entries) && left > 0; at++ {
+		if next := tokens(at); len(next) > 0 { // a phrase runs over entries without words
+			all = text.AppendAt(all, size, next)
+			left--
+		}
+		size += len(entries[at].Text) + 1
+	}
 	var hits []hit
-	for _, h := range hl.findPhrases(text.Join(tokens, size, next)) {
-		if h.start < size {
-			h.end = min(h.end, size)
+	for _, h := range hl.findPhrases(all) {
+		if h.start < first {
+			h.end = min(h.end, first)
 			hits = append(hits, h)
 		}
 	}

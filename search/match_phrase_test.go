@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 // longMeetings are more meetings than are read for a phrase that is in none of their moments,
@@ -111,13 +113,16 @@ func TestAPhraseOfShortEntriesIsFoundAcrossMoments(t *testing.T) {
 	h.add(meeting(1, "One", "en", day(1), []utterance{{0, "Anna Lee", "Morning."}, {56, "Anna Lee", "Alpha"}, {57, "Bob Stone", "bravo"}, {58, "Anna Lee", "charlie"}, {61, "Bob Stone", "delta."}}, nil),
 		meeting(2, "Two", "en", day(2), []utterance{{0, "Anna Lee", "Alpha. Bravo. Charlie."}}, nil))
 	h.catchUp()
-	if got := hitIDs(h.search(Request{Query: `"alpha bravo charlie delta"`})); got != "1" {
+	a := h.search(Request{Query: `"alpha bravo charlie delta"`})
+	if got := hitIDs(a); got != "1" {
 		t.Errorf("the phrase is found in %q", got)
+	} else if m := a.Meetings[0].Moments; len(m) != 1 || m[0].Offset != 56*time.Second || markHits(m[0].Snippet) != "[Alpha]" {
+		t.Errorf("quoted is %+v", m)
 	}
 }
 
 // TestAPhraseBySomebodyIsPartlyInTheirMinute has a phrase in one to three entries at each place
-// around the minute in which Anna says all its words, in another order.
+// around the minute in which Anna speaks, and all its words are said in another order.
 func TestAPhraseBySomebodyIsPartlyInTheirMinute(t *testing.T) {
 	h := newFixture(t)
 	const minute = 6 // entries
@@ -127,7 +132,10 @@ func TestAPhraseBySomebodyIsPartlyInTheirMinute(t *testing.T) {
 		for first := range 3*minute - len(phrase) + 1 {
 			var lines []utterance
 			for i := range 3 * minute {
-				line := utterance{61*(i/minute) + i%minute, []string{"Bob Stone", "Anna Lee", "Bob Stone"}[i/minute], "hm"}
+				line := utterance{61*(i/minute) + i%minute, "Bob Stone", "hm"}
+				if i == 2*minute-1 {
+					line.speaker = "Anna Lee"
+				}
 				if i >= first && i < first+len(phrase) {
 					line.text = phrase[i-first]
 				} else if i/minute == 1 {
@@ -149,7 +157,45 @@ func TestAPhraseBySomebodyIsPartlyInTheirMinute(t *testing.T) {
 			t.Errorf("%s: %d meetings (exact %v), want %d", query, a.Total, a.Exact, want)
 		}
 	}
-	if got, want := hitIDs(h.search(Request{Query: `speaker:anna "alpha bravo charlie" sort:date`, Limit: 100})), strings.Join(want, " "); got != want {
+	a := h.search(Request{Query: `speaker:anna "alpha bravo charlie" sort:date`, Limit: 100})
+	if got, want := hitIDs(a), strings.Join(want, " "); got != want {
 		t.Errorf("found in %s, want %s", got, want)
+	}
+	for _, m := range slices.Concat(a.Meetings, h.search(Request{Query: `"alpha bravo charlie"`, Limit: 100}).Meetings) {
+		if id := int(m.Row.RecordingID); len(m.Moments) == 0 || m.Moments[0].Entry != id%100 || !strings.HasPrefix(markHits(m.Moments[0].Snippet), "[alpha") {
+			t.Errorf("of %d is quoted %+v", id, m.Moments)
+		}
+	}
+}
+
+// TestAPhraseOverManyEntriesIsQuoted has a phrase of frequent words, one an entry, at each place
+// around the ends of the pieces in which a transcript is read.
+func TestAPhraseOverManyEntriesIsQuoted(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	h := newFixture(t)
+	const entries = 3*firstRead + 20
+	phrase := []string{"to", "be", "or", "not", "to"}
+	for first := range entries - len(phrase) + 1 {
+		if (first+7)%firstRead > 8 && first+len(phrase) < entries-2 {
+			continue
+		}
+		lines := make([]utterance, entries)
+		for i := range lines {
+			lines[i] = utterance{20 * i, "Anna Lee", "walrus"}
+			if i >= first && i < first+len(phrase) {
+				lines[i].text = phrase[i-first]
+			}
+		}
+		h.add(meeting(int64(1+first), "Herd", "en", day(1), lines, nil))
+	}
+	h.catchUp()
+	a := h.search(Request{Query: `"to be or not to"`, Limit: 100})
+	for _, m := range a.Meetings {
+		if len(m.Moments) != 1 || m.Moments[0].Entry != int(m.Row.RecordingID-1) {
+			t.Errorf("said at entry %d, and quoted: %+v", m.Row.RecordingID-1, m.Moments)
+		}
+	}
+	if a.Total != 32 || !a.Exact {
+		t.Errorf("%d meetings are found (exact %v)", a.Total, a.Exact)
 	}
 }

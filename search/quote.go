@@ -180,7 +180,7 @@ func (q *quoter) quoteTranscript(row *archive.Row, r rankedMeeting) ([]Moment, e
 		if len(out) == q.most || m.score <= 0 && len(q.hl.terms) > 0 {
 			break
 		}
-		entries, err := q.s.x.archive.Entries(q.s.ctx, r.id, m.From, m.To+1)
+		entries, err := q.s.x.archive.Entries(q.s.ctx, r.id, m.From, m.To+q.hl.reach)
 		if isMissing(err) {
 			return nil, nil
 		}
@@ -228,11 +228,18 @@ func (q *quoter) quoteFirst(row *archive.Row, lang *text.Language) (out []Moment
 			moments = moments[:len(moments)-1] // the last one may have more entries
 		}
 		at, found := 0, q.findInAll(entries, lang)
-		for _, m := range moments {
+		for i, m := range moments {
+			end := m.To // of the moment into which a phrase may run: it may be said in that one
+			for k := i + 1; k < len(moments) && end < m.To+q.hl.reach; k++ {
+				end = moments[k].To
+			}
+			if end < m.To+q.hl.reach && !isLast {
+				break
+			}
 			if at = m.To; !slices.Contains(found[m.From:m.To], true) {
 				continue
 			}
-			best, ok := q.bestEntry(entries[m.From:min(m.To+1, len(entries))], entryRange{entries[m.From].Index, entries[m.To-1].Index + 1}, lang)
+			best, ok := q.bestEntry(entries[m.From:end], entryRange{entries[m.From].Index, entries[m.To-1].Index + 1}, lang)
 			if !ok {
 				continue
 			}
@@ -245,8 +252,8 @@ func (q *quoter) quoteFirst(row *archive.Row, lang *text.Language) (out []Moment
 	return out, nil
 }
 
-// findInAll tells of each entry whether something of the query begins there, in this entry
-// or on into the next. That is faster than bestEntry for each.
+// findInAll tells of each entry whether something of the query begins there, also a
+// phrase that runs on into others. That is faster than bestEntry for each.
 func (q *quoter) findInAll(entries []archive.Entry, lang *text.Language) []bool {
 	var all strings.Builder
 	ends := make([]int, len(entries))
@@ -281,21 +288,21 @@ func (q *quoter) bestEntry(entries []archive.Entry, st entryRange, lang *text.La
 // bestWhere quotes the best of the entries that accept accepts.
 func (q *quoter) bestWhere(accept func(archive.Entry) bool, entries []archive.Entry, st entryRange, lang *text.Language) (best Moment, ok bool) {
 	most := 0.0
-	var next []text.Token // of the entry that is next, once they were needed
+	cut := make([][]text.Token, len(entries)) // of entries whose words were needed
+	tokens := func(i int) []text.Token {
+		if cut[i] == nil {
+			cut[i] = text.Tokenize(entries[i].Text)
+		}
+		return cut[i]
+	}
 	for i, e := range entries {
-		tokens := next
-		next = nil
 		if e.Index >= st.To || !accept(e) {
 			continue
 		}
-		if tokens == nil {
-			tokens = text.Tokenize(e.Text)
-		}
-		hits := q.hl.findIn(tokens, lang)
+		hits := q.hl.findIn(tokens(i), lang)
 		score := q.hl.score(hits)
-		if len(hits) == 0 && i+1 < len(entries) {
-			next = text.Tokenize(entries[i+1].Text)
-			hits = q.hl.findAcross(len(e.Text), tokens, next)
+		if len(hits) == 0 {
+			hits = q.hl.findAcross(entries[i:], func(at int) []text.Token { return tokens(i + at) })
 			score = q.hl.score(hits) * 0.9
 		}
 		if len(q.hl.terms) == 0 && !ok || len(hits) > 0 && score > most {

@@ -86,15 +86,13 @@ func HasTerm(tokens []Token, term string) bool {
 	return IsUnspacedCharacter(term) || slices.ContainsFunc(tokens, func(t Token) bool { return t.Term == term })
 }
 
-// Join returns the tokens of two texts with a space between them. The first text has a
-// size in bytes.
-func Join(first []Token, size int, second []Token) []Token {
-	all := slices.Grow(slices.Clip(first), len(second))
-	for _, t := range second {
-		t.Start, t.End = t.Start+size+1, t.End+size+1
-		all = append(all, t)
+// AppendAt appends the tokens of a text that begins at a byte of a longer one.
+func AppendAt(tokens []Token, at int, more []Token) []Token {
+	for _, t := range more {
+		t.Start, t.End = t.Start+at, t.End+at
+		tokens = append(tokens, t)
 	}
-	return all
+	return tokens
 }
 
 func (s *Sequence) addJoined(w JoinedWord) {
