@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// clockCheck is how often whoever waits for a time reads the clock, which may have been set.
+// The timers of a machine do not count its sleep.
+const clockCheck = 5 * time.Minute
+
 // distance returns how far at lies from now, in either direction. A time in the
 // future was written by a wrong clock; taken as this far in the past, it puts
 // nothing off for longer than the caller's interval.
@@ -19,11 +23,11 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // waitForChange waits until next, until change is closed or sends, or until ctx
-// ends. A zero next is never reached.
+// ends, and no longer than clockCheck. A zero next is never reached.
 func waitForChange(ctx context.Context, change <-chan struct{}, next, now time.Time) {
 	var alarm <-chan time.Time
 	if wait := next.Sub(now); !next.IsZero() && wait > 0 {
-		timer := time.NewTimer(wait)
+		timer := time.NewTimer(min(wait, clockCheck))
 		defer timer.Stop()
 		alarm = timer.C
 	}

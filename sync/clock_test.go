@@ -37,22 +37,21 @@ func setClock(t *testing.T, step time.Duration) {
 		raw = append(append(raw, rig.Meeting(int64(26+i), day.Add(hours*time.Hour))...), '\n')
 	}
 	u := rig.NewUpstream(t, service.Options{Hold: 3}, raw)
-	var offset atomic.Int64
-	now := func() time.Time { return time.Now().Round(0).Add(time.Duration(offset.Load())) }
+	clock := rig.NewClock()
 	var pages atomic.Int32 // until the clock is set
 	intercept(u, func(r *http.Request, body []byte) []byte {
 		if pages.Add(-1) == 0 {
-			offset.Add(int64(step))
+			clock.Set(step)
 		}
 		return body
 	})
 	ar := rig.NewArchive(t, archivetest.Dir(t))
-	client, err := api.NewClient(api.ClientOptions{BaseURL: rig.BaseURL, Credential: api.APIKey(u.Key), HTTP: u.HTTP(), Now: now})
+	client, err := api.NewClient(api.ClientOptions{BaseURL: rig.BaseURL, Credential: api.APIKey(u.Key), HTTP: u.HTTP(), Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	schedule := syncer.Schedule{CatchUp: "15 * * * *", Walk: "0 */6 * * *"}
-	s, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Now: now, Accounts: []syncer.Account{{Name: "ada", Client: client}}})
+	s, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Now: clock.Now, Accounts: []syncer.Account{{Name: "ada", Client: client}}})
 	defer stop()
 	time.Sleep(time.Hour)
 	finish := func(when string, limit time.Duration) {
@@ -80,7 +79,7 @@ func setClock(t *testing.T, step time.Duration) {
 	time.Sleep(7 * time.Hour)
 	finish("while it is wrong", 7*time.Hour)
 	hide("while it is wrong", 6, 2)
-	offset.Store(0)
+	clock.Set(0)
 	finish("once it is right again", time.Hour)
 	hide("once it is right again", 7, 3)
 }
@@ -108,6 +107,30 @@ func TestAClockThatWasAheadHoldsBackNoRecording(t *testing.T) {
 				time.Sleep(24 * time.Hour)
 				if c := meetingCounts(t, ar); c.WithRecording != 4 {
 					t.Errorf("a day later: %+v, the first %+v", c, queued(t, ar, 1))
+				}
+			})
+		})
+	}
+}
+
+// The machine sleeps, or its clock is set back by days: late content is asked for by the clock
+// on the wall, as after a restart.
+func TestLateContentFollowsTheClockOnTheWall(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for _, step := range []time.Duration{18 * time.Hour, -6 * 24 * time.Hour} {
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(1, rig.Today().Add(-time.Minute), time.Hour)))
+				ar, clock := rig.NewArchive(t, archivetest.Dir(t)), rig.NewClock()
+				_, stop := running(t, syncer.Options{Archive: ar, Now: clock.Now, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(6 * time.Hour) // the next time is that after a day
+				before := len(u.Wire.Calls())
+				clock.Set(step)
+				if time.Sleep(10 * time.Minute); len(u.Wire.Calls()) == before {
+					t.Error("it was not asked for in the ten minutes after the clock has changed")
 				}
 			})
 		})

@@ -52,10 +52,10 @@ func (a contentTask) isSpare() bool {
 	return a.Spare || daily && a.First.Sub(a.Created) > oldAfter
 }
 
-// dueAt returns when the task is due. A task that would wait longer than any
-// task does was dated by a wrong clock and is due now.
+// dueAt returns when the task is due. A task that was first attempted in the future, or would
+// wait longer than any task does, was dated by a wrong clock and is due now.
 func (a contentTask) dueAt(now time.Time) time.Time {
-	if a.Due.Sub(now) > oldAfter {
+	if a.First.After(now) || a.Due.Sub(now) > oldAfter {
 		return now
 	}
 	return a.Due

@@ -138,9 +138,9 @@ func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask)
 		}
 	}
 	path := l.partialPath(t)
-	l.meter.begin(l.s.now())
+	l.meter.begin(l.s.opt.Now())
 	err = l.stream(ctx, a, t, path)
-	l.pace.recordFetch(l.meter.end(l.s.now()))
+	l.pace.recordFetch(l.meter.end(l.s.opt.Now()))
 	if err != nil {
 		return err
 	}

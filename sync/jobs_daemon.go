@@ -9,10 +9,6 @@ import (
 	"minutebook/internal/pause"
 )
 
-// clockCheck is how often the schedule reads the clock, which may have been
-// set.
-const clockCheck = 5 * time.Minute
-
 // followTimetable runs a job whenever its time comes by the schedule in force, until
 // ctx ends. A time that comes while the job runs is skipped.
 func (s *Syncer) followTimetable(ctx context.Context, job string) error {

@@ -65,10 +65,13 @@ type Syncer struct {
 	schedule  *schedule
 	content   *contentQueue
 	downloads *downloader
-	now       func() time.Time
-	log       zerolog.Logger
-	problems  problems
-	clock     atomic.Pointer[ClockStatus] // by the last page of a list; nil before
+	// now is the time on the wall, without a monotonic reading, which stands still while the
+	// machine sleeps and does not notice that the clock is set. Only opt.Now measures how long
+	// something takes.
+	now      func() time.Time
+	log      zerolog.Logger
+	problems problems
+	clock    atomic.Pointer[ClockStatus] // by the last page of a list; nil before
 }
 
 // New checks the options and returns a Syncer that has done nothing yet. It
@@ -96,7 +99,7 @@ func New(o Options) (*Syncer, error) {
 	if o.Cursors <= 0 {
 		o.Cursors = 6
 	}
-	s := &Syncer{opt: o, archive: o.Archive, schedule: newSchedule(tables), now: o.Now, log: o.Logger, content: newContentQueue(), accounts: newAccountSet()}
+	s := &Syncer{opt: o, archive: o.Archive, schedule: newSchedule(tables), now: func() time.Time { return o.Now().Round(0) }, log: o.Logger, content: newContentQueue(), accounts: newAccountSet()}
 	if err := s.accounts.replace(o.Accounts, s.now()); err != nil {
 		return nil, fmt.Errorf("start sync: %w", err)
 	}
