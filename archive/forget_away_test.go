@@ -163,16 +163,29 @@ func TestARecordingThatCannotBeDeletedKeepsNoOther(t *testing.T) {
 func TestRecordingsOnADiskThatIsAwayAreDeletedLater(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	for name, c := range map[string]struct{ outside, restart, earlier bool }{
-		"below the data directory": {restart: true}, "elsewhere": {outside: true, restart: true}, "since the start": {}, "of an earlier version": {restart: true, earlier: true},
+	mountPoint := func(disk string) error { return os.MkdirAll(disk, 0o700) }
+	for name, c := range map[string]struct {
+		outside, linked, restart, earlier bool
+		leave                             func(disk string) error // in the place of the disk
+	}{
+		"below the data directory": {restart: true, leave: mountPoint}, "since the start": {leave: mountPoint}, "of an earlier version": {restart: true, earlier: true, leave: mountPoint},
+		"elsewhere": {outside: true, restart: true, leave: mountPoint}, "a folder on it": {outside: true, restart: true},
+		"below a place where no folder can be made": {outside: true, restart: true, leave: func(disk string) error { return os.Symlink("nothing", disk) }},
+		"linked": {linked: true, restart: true}, "linked, of an earlier version": {linked: true, restart: true, earlier: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, url := archivetest.Dir(t), ""
 			disk := filepath.Join(dir, "media")
-			if c.outside {
+			if c.outside || c.linked {
 				disk = filepath.Join(t.TempDir(), "nas")
+			}
+			if c.outside {
 				url = "file://" + disk
+			}
+			if c.linked {
+				must(t, os.Mkdir(disk, 0o700))
+				must(t, os.Symlink(disk, filepath.Join(dir, "media")))
 			}
 			open := func() *archive.Archive {
 				a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop(), MediaURL: url})
@@ -193,7 +206,9 @@ func TestRecordingsOnADiskThatIsAwayAreDeletedLater(t *testing.T) {
 				must(t, a.Close())
 			}
 			must(t, os.Rename(disk, disk+"-away"))
-			must(t, os.MkdirAll(filepath.Join(disk, "partial"), 0o700))
+			if c.leave != nil {
+				must(t, c.leave(disk))
+			}
 			if c.restart {
 				a = open()
 			}
@@ -219,6 +234,9 @@ func TestRecordingsOnADiskThatIsAwayAreDeletedLater(t *testing.T) {
 				t.Errorf("%d are being forgotten, %v; %d expire", unfinished, err, len(expired))
 			}
 			must(t, a.Close())
+			if made, _ := filepath.Glob(filepath.Join(disk, "*")); len(made) > 0 || c.leave == nil && archivetest.Exists(disk) {
+				t.Errorf("in the place of the disk is made %v", made)
+			}
 			must(t, os.RemoveAll(disk))
 			must(t, os.Rename(disk+"-away", disk))
 			a = open()

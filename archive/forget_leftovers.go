@@ -27,10 +27,10 @@ const ProofDir = durable.TempPrefix + "proof"
 
 // sweepLeftovers deletes the leftovers of a crash in the data directory: copies for
 // an encrypted backup, databases of an interrupted migration or proof, files that a repair was
-// putting aside, and partial recordings of forgotten meetings. Forget would not find them later. The caller has the lock of
+// putting aside, and what [Archive.sweepMedia] deletes. Forget would not find them later. The caller has the lock of
 // the data directory, so that no other process uses them.
 func (a *Archive) sweepLeftovers(ctx context.Context) error {
-	for _, dir := range []string{a.dir, filepath.Join(a.dir, asideDir), filepath.Dir(media.QuarantinePath(a.media, a.dir, "any"))} {
+	for _, dir := range []string{a.dir, filepath.Join(a.dir, asideDir)} {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("look for what a crash left: %w", err)
@@ -45,17 +45,8 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 			}
 		}
 	}
-	if err := a.sweepUploads(ctx); err != nil {
-		a.log.Warn().Err(err).Msg("parts of recordings that a crash left in the bucket were not deleted")
-	}
-	ids, err := a.forgottenPartials(ctx)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if err := a.dropPartial(id); err != nil {
-			return err
-		}
+	if err := a.sweepMedia(ctx); err != nil {
+		a.log.Warn().Err(err).Msg("parts of recordings that a crash left were not deleted; the next start tries again")
 	}
 	return a.sweepUnattached(ctx)
 }
@@ -63,12 +54,18 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 // sweepTimeout is how long opening an archive waits for its bucket.
 const sweepTimeout = 3 * time.Second
 
-// sweepUploads deletes the parts of uploads that a crash left. The next start does it
-// where the bucket does not answer.
-func (a *Archive) sweepUploads(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+// sweepMedia deletes the parts of recordings that a crash left, and partial recordings of forgotten
+// meetings. The bucket or the disk may be away.
+func (a *Archive) sweepMedia(ctx context.Context) error {
+	waiting, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	return media.SweepUploads(ctx, a.media, a.now())
+	err := media.Sweep(waiting, a.media, a.now())
+	ids, failed := a.forgottenPartials(ctx)
+	err = errors.Join(err, failed)
+	for _, id := range ids {
+		err = errors.Join(err, a.dropPartial(id))
+	}
+	return err
 }
 
 // dropPartial deletes the partial file of a meeting's recording.

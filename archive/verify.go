@@ -123,7 +123,7 @@ type check struct {
 	found   func(Damage)
 	touched []int64 // meetings with repaired revisions
 
-	emptyStore bool // a store outside of the data directory has no recording at all
+	emptyStore bool // the bucket has no recording at all
 }
 
 func (c *check) report(d Damage) {

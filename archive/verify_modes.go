@@ -78,7 +78,9 @@ const modesNamed = 50
 func (c *check) checkModes(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
 	roots := []string{c.archive.dir}
 	if dir := media.Dir(c.archive.media); dir != "" && !strings.HasPrefix(dir, c.archive.dir+string(filepath.Separator)) {
-		roots = append(roots, dir)
+		if _, err := os.Stat(dir); err == nil { // else checkMedia says so
+			roots = append(roots, dir)
+		}
 	}
 	n := 0
 	for _, root := range roots {

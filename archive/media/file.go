@@ -21,26 +21,46 @@ import (
 // DIR/partial.
 type fileStore struct {
 	dir   string
+	local string      // in the data directory, where interrupted downloads are: see [PartialPath]
 	made  fs.FileInfo // of dir, where this process has made it
 	owner owner
 }
 
-func openFiles(dir string) (*fileStore, error) {
-	_, missing := os.Lstat(dir)
-	if err := durable.MkdirAll(filepath.Join(dir, partialDir)); err != nil {
-		return nil, fmt.Errorf("make media directory: %w", err)
+// openFiles opens the store in a directory, which is made when the archive claims it: the disk
+// may be away, and its mount point stays as it is.
+func openFiles(dir, local string) *fileStore { return &fileStore{dir: dir, local: local} }
+
+// make makes the directory.
+func (s *fileStore) make() error {
+	if _, err := os.Stat(s.dir); err == nil {
+		return nil
 	}
-	s := &fileStore{dir: dir}
-	if errors.Is(missing, fs.ErrNotExist) {
-		s.made, _ = os.Lstat(dir) // without which nothing more than the folder stays root's
+	if err := durable.MkdirAll(s.dir); err != nil {
+		return err
 	}
-	return s, s.sweepPartial()
+	s.made, _ = os.Lstat(s.dir) // without which nothing more than the folder stays root's
+	return nil
+}
+
+// makePartial makes the folder of unfinished files in a directory that has been claimed.
+func makePartial(dir string) error {
+	err := sqlite.WrapDiskFull(durable.MkdirAll(filepath.Join(dir, partialDir)))
+	if err == nil || errors.Is(err, sqlite.ErrDiskFull) {
+		return err
+	}
+	return &UnavailableError{Store: "unfinished recordings in " + dir, Err: err, Hint: "mount its file system, or make the folder"}
 }
 
 func (s *fileStore) path(sha string) string { return filepath.Join(s.dir, sha[:2], sha) }
 
 // Put is part of [Store].
 func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
+	if err = s.claim(ctx); err == nil {
+		err = makePartial(s.dir)
+	}
+	if err != nil {
+		return Blob{}, fmt.Errorf("store blob: %w", err)
+	}
 	f, err := os.CreateTemp(filepath.Join(s.dir, partialDir), durable.TempPrefix+"*")
 	if err != nil {
 		return Blob{}, fmt.Errorf("store blob: %w", sqlite.WrapDiskFull(err))
@@ -211,7 +231,7 @@ func (s *fileStore) Walk(ctx context.Context, fn func(Blob) error) error {
 
 // walk is Walk in a directory of any owner.
 func (s *fileStore) walk(ctx context.Context, fn func(Blob) error) error {
-	return filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+	return s.walkDir(func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("walk media: %w", err)
 		}
@@ -232,6 +252,13 @@ func (s *fileStore) walk(ctx context.Context, fn func(Blob) error) error {
 	})
 }
 
+// walkDir is [filepath.WalkDir], which does not follow a link, for a directory that may be one.
+func (s *fileStore) walkDir(fn fs.WalkDirFunc) error {
+	return filepath.WalkDir(s.dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
+		return fn(filepath.Clean(path), d, err)
+	})
+}
+
 // ValidName reports whether a name is a blob's: 64 lower-case hex digits.
 func ValidName(s string) bool {
 	for _, c := range []byte(s) {
@@ -240,20 +267,4 @@ func ValidName(s string) bool {
 		}
 	}
 	return len(s) == 2*sha256.Size
-}
-
-// sweepPartial deletes the temporary files that a crash left while blobs were
-// stored; interrupted downloads stay.
-func (s *fileStore) sweepPartial() error {
-	dir := filepath.Join(s.dir, partialDir)
-	names, err := fs.Glob(os.DirFS(dir), durable.TempPrefix+"*")
-	if err != nil {
-		return fmt.Errorf("look for unfinished recordings: %w", err)
-	}
-	for _, name := range names {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("delete unfinished recording: %w", err)
-		}
-	}
-	return nil
 }

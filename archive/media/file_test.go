@@ -3,22 +3,21 @@ package media
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestFileStoreKeepsFilesPrivate checks the promises of files beside those of
 // every store.
 func TestFileStoreKeepsFilesPrivate(t *testing.T) {
 	dir := t.TempDir()
-	s, err := openFiles(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openFiles(dir, dir)
 	blob, err := s.Put(t.Context(), strings.NewReader("read-only"))
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +37,7 @@ func TestFileStoreKeepsFilesPrivate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := openFiles(dir); err != nil {
+	if err := Sweep(t.Context(), openFiles(dir, dir), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(crashed); !errors.Is(err, os.ErrNotExist) {
@@ -66,21 +65,21 @@ func TestAnImportIntoAnotherFileSystemIsTriedAgain(t *testing.T) {
 	if device(t, from) == device(t, to) {
 		t.Skip("there is one file system only")
 	}
-	s, err := openFiles(to)
-	if err != nil {
+	s, path := openFiles(to, to), filepath.Join(from, "17")
+	if err := os.WriteFile(path, []byte("moving pictures"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	path, partial := filepath.Join(from, "17"), filepath.Join(to, partialDir)
-	if err := errors.Join(os.WriteFile(path, []byte("moving pictures"), 0o600), os.Remove(partial)); err != nil {
+	inTheWay := s.path(fmt.Sprintf("%x", sha256.Sum256([]byte("moving pictures"))))
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Import(t.Context(), path); err == nil {
-		t.Fatal("it was imported without the folder of unfinished files")
+		t.Fatal("it was imported over a folder")
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || info.Size() != 15 {
 		t.Errorf("after the failure: %v, %v; want mode 0600", info, err)
 	}
-	if err := os.Mkdir(partial, 0o700); err != nil {
+	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
 	}
 	blob, err := s.Import(t.Context(), path)
@@ -107,10 +106,8 @@ func device(t *testing.T, path string) any {
 
 // A walk passes over blobs that are deleted while it goes on, as by a forget beside it.
 func TestAWalkGoesOnAfterDeletedBlobs(t *testing.T) {
-	s, err := openFiles(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
+	s := openFiles(dir, dir)
 	var together []Blob // in one folder, which a walk lists before it looks at the files
 	for n := 0; len(together) < 3; n++ {
 		content := strconv.Itoa(n)
@@ -124,7 +121,7 @@ func TestAWalkGoesOnAfterDeletedBlobs(t *testing.T) {
 		together = append(together, blob)
 	}
 	var walked []Blob
-	err = s.Walk(t.Context(), func(b Blob) error {
+	err := s.Walk(t.Context(), func(b Blob) error {
 		walked = append(walked, b)
 		for _, other := range together {
 			if other != b {

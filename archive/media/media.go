@@ -49,30 +49,28 @@ type Store interface {
 
 // Open opens the store that a media URL names: "" or "file:" for the directory
 // media in dataDir, "file:///path" for another directory, "s3://bucket/prefix"
-// for a bucket, whose server is not asked yet: see [Check]. The line leads to it.
+// for a bucket. Neither the server nor the disk is asked yet, as an archive opens while they are
+// away: see [Check]. The line leads to the server.
 func Open(dataDir, mediaURL string, line bucket.Line) (Store, error) {
-	local, err := openFiles(localDir(dataDir))
-	if err != nil {
-		return nil, err
-	}
+	local := localDir(dataDir)
 	scheme, path, _ := strings.Cut(mediaURL, ":")
 	switch {
 	case mediaURL == "" || scheme == "file" && path == "":
-		return local, nil
+		return openFiles(local, local), nil
 	case scheme == "file":
 		u, err := url.Parse(mediaURL)
 		if err != nil || u.Host != "" || !filepath.IsAbs(u.Path) {
 			return nil, fmt.Errorf("open media store: %q is not file:///path; correct media.url", mediaURL)
 		}
-		return openFiles(u.Path)
+		return openFiles(filepath.Clean(u.Path), local), nil
 	case scheme == "s3":
-		return openS3(mediaURL, filepath.Join(localDir(dataDir), partialDir), line)
+		return openS3(mediaURL, local, line)
 	}
 	return nil, fmt.Errorf("open media store: %q is not a known scheme; use file: or s3:; correct media.url", scheme)
 }
 
-// localDir is the directory of recordings in a data directory. It exists for
-// every store: a recording grows in it until the store imports it.
+// localDir is the directory of recordings in a data directory. Every store has it: a
+// recording grows in it until the store imports it.
 func localDir(dataDir string) string { return filepath.Join(dataDir, "media") }
 
 const partialDir = "partial"

@@ -115,19 +115,23 @@ func (s *fileStore) claim(ctx context.Context) error {
 	defer o.asking.Release(1)
 	is, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = s.findExpected(ctx)
+		if err = s.findExpected(ctx); err == nil {
+			err = s.make()
+		}
 	}
 	if err == nil && len(bytes.TrimSpace(is)) == 0 {
 		if err = durable.WriteFile(path, []byte(o.identity+"\n")); err == nil {
 			is, err = os.ReadFile(path) // another archive may have come first
 		}
-		if errors.Is(sqlite.WrapDiskFull(err), sqlite.ErrDiskFull) {
-			return nil // so that recordings can be deleted there
-		}
 	}
+	_, ofFile := errors.AsType[*fs.PathError](err)
 	switch {
+	case errors.Is(sqlite.WrapDiskFull(err), sqlite.ErrDiskFull):
+		return nil // so that recordings can be deleted there
 	case IsUnavailable(err):
 		return err
+	case ofFile:
+		return s.away(err)
 	case err != nil:
 		return fmt.Errorf("look whose recordings these are: %w", err)
 	case strings.TrimSpace(string(is)) != o.identity:

@@ -95,7 +95,7 @@ func TestAPlaceWithoutTheRecordingsIsNotClaimed(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := errors.Join(os.WriteFile(id, nil, 0o600), Check(t.Context(), away)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(id), 0o700), os.WriteFile(id, nil, 0o600), Check(t.Context(), away)); err != nil {
 		t.Error(err)
 	}
 	blob := putBlob(t, away, "a recording")

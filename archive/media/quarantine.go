@@ -53,7 +53,7 @@ func WalkForeign(ctx context.Context, s Store, fn func(path string)) error {
 	if !ok {
 		return nil
 	}
-	return filepath.WalkDir(files.dir, func(path string, d fs.DirEntry, err error) error {
+	return files.walkDir(func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

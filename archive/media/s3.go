@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"time"
+	"path/filepath"
 
 	"minutebook/internal/bucket"
 	"minutebook/internal/durable"
@@ -20,26 +20,30 @@ import (
 // s3Store keeps blobs as objects ab/abcdef… below a prefix of a bucket. A blob is on
 // this machine only while it is uploaded, in the directory partial.
 type s3Store struct {
-	bucket  *bucket.Bucket
-	partial string // directory of files that are being uploaded
-	owner   owner
+	bucket *bucket.Bucket
+	local  string // in the data directory, where files are while they are uploaded
+	owner  owner
 }
 
 // openS3 opens the store in a bucket. The server is not asked yet: an archive opens
 // while its bucket is away. [Check] asks it.
-func openS3(mediaURL, partial string, line bucket.Line) (*s3Store, error) {
+func openS3(mediaURL, local string, line bucket.Line) (*s3Store, error) {
 	b, err := bucket.OpenWith(mediaURL, line)
 	if err != nil {
 		return nil, fmt.Errorf("open media store: %w; correct media.url", err)
 	}
-	return &s3Store{bucket: b, partial: partial}, nil
+	return &s3Store{bucket: b, local: local}, nil
 }
 
 func (s *s3Store) key(sha string) string { return sha[:2] + "/" + sha }
 
 // Put is part of [Store].
 func (s *s3Store) Put(ctx context.Context, r io.Reader) (Blob, error) {
-	f, err := os.CreateTemp(s.partial, durable.TempPrefix+"*")
+	err := makePartial(s.local)
+	if err != nil {
+		return Blob{}, fmt.Errorf("store blob: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Join(s.local, partialDir), durable.TempPrefix+"*")
 	if err != nil {
 		return Blob{}, fmt.Errorf("store blob: %w", err)
 	}
@@ -173,19 +177,4 @@ func (s *s3Store) Walk(ctx context.Context, fn func(Blob) error) error {
 func (s *s3Store) isKey(name string) bool {
 	sha := path.Base(name)
 	return ValidName(sha) && name == s.key(sha)
-}
-
-// staleUpload is the age of an unfinished upload from which a crash must have left it.
-const staleUpload = 24 * time.Hour
-
-// SweepUploads ends unfinished uploads to a store in a bucket that are more than a day
-// old. Other stores have none.
-func SweepUploads(ctx context.Context, s Store, now time.Time) error {
-	if s, ok := s.(*s3Store); ok {
-		if err := s.claim(ctx); err != nil {
-			return err
-		}
-		return s.bucket.SweepUploads(ctx, now.Add(-staleUpload), s.isKey)
-	}
-	return nil
 }

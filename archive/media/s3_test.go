@@ -20,14 +20,14 @@ func TestS3StoreConforms(t *testing.T) {
 	n := 0
 	testStore(t, func(t *testing.T) Store {
 		n++
-		partial := t.TempDir()
-		s, err := openS3(server.URL("recordings", fmt.Sprint("a prefix/", n)), partial, bucket.Line{})
+		local := t.TempDir()
+		s, err := openS3(server.URL("recordings", fmt.Sprint("a prefix/", n)), local, bucket.Line{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.bucket.PartSize = testPart
 		t.Cleanup(func() {
-			if left, _ := os.ReadDir(partial); len(left) > 0 {
+			if left, _ := os.ReadDir(filepath.Join(local, partialDir)); len(left) > 0 {
 				t.Errorf("left %d files here", len(left))
 			}
 		})
@@ -59,7 +59,7 @@ func TestPartsOfACrashedUploadGo(t *testing.T) {
 	for name, end := range map[string]func() error{
 		"deleted": func() error { return store.Delete(t.Context(), sha) },
 		"stored":  func() error { _, err := store.Put(t.Context(), bytes.NewReader(content)); return err },
-		"started": func() error { return SweepUploads(t.Context(), store, time.Now().Add(staleUpload+time.Hour)) },
+		"started": func() error { return Sweep(t.Context(), store, time.Now().Add(staleUpload+time.Hour)) },
 	} {
 		if err := store.Delete(t.Context(), sha); err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestPartsOfACrashedUploadGo(t *testing.T) {
 		for _, key := range []string{store.bucket.Key(store.key(sha)), "another/" + sha} {
 			server.LeavePart(t, key, content[:testPart])
 		}
-		if err := SweepUploads(t.Context(), store, time.Now()); err != nil || len(server.Uploads(t)) != 2 {
+		if err := Sweep(t.Context(), store, time.Now()); err != nil || len(server.Uploads(t)) != 2 {
 			t.Fatalf("%s: open are %q, want 2 that are young, %v", name, server.Uploads(t), err)
 		}
 		if err := end(); err != nil || !slices.Equal(server.Uploads(t), []string{"another/" + sha}) {

@@ -28,11 +28,8 @@ var errBroken = errors.New("disk pulled out")
 
 func TestFileStoreConforms(t *testing.T) {
 	testStore(t, func(t *testing.T) Store {
-		s, err := openFiles(filepath.Join(t.TempDir(), "media"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		dir := filepath.Join(t.TempDir(), "media")
+		return openFiles(dir, dir)
 	})
 }
 

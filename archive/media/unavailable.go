@@ -2,8 +2,6 @@ package media
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"time"
 
 	"minutebook/internal/bucket"
@@ -23,10 +21,13 @@ const checkTimeout = 20 * time.Second
 // Check asks a store whether it can be used at present. It fails with an
 // [UnavailableError]: a bucket is asked for its list, and a directory has to be the one
 // that was opened, and not the mount point that an unmounted file system leaves behind. See
-// [SetOwner].
+// [SetOwner]. It makes the folders of unfinished files.
 func Check(ctx context.Context, s Store) error {
 	switch s := s.(type) {
 	case *s3Store:
+		if err := makePartial(s.local); err != nil {
+			return err
+		}
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 		if err := s.bucket.Check(ctx); err != nil {
@@ -34,10 +35,13 @@ func Check(ctx context.Context, s Store) error {
 		}
 		return s.claim(ctx)
 	case *fileStore:
-		if _, err := os.Stat(filepath.Join(s.dir, partialDir)); err != nil {
-			return s.away(err)
+		if err := s.claim(ctx); err != nil {
+			return err
 		}
-		return s.claim(ctx)
+		if err := makePartial(s.dir); err != nil {
+			return err
+		}
+		return makePartial(s.local)
 	}
 	return nil
 }
