@@ -49,22 +49,33 @@ func TestListsComeWholeInPages(t *testing.T) {
 	}
 }
 
-// TestTrendsSayThatMonthsAreLeftOut counts a word of 130 months: the answer has the latest and
-// says that there are more.
-func TestTrendsSayThatMonthsAreLeftOut(t *testing.T) {
+// TestTrendsSayWhatIsLeftOut counts a word of 130 months, teams and people: the answer has the
+// latest months, or 120 of the others, and says that there are more.
+func TestTrendsSayWhatIsLeftOut(t *testing.T) {
 	s := newServer(t, archive.Viewer{All: true})
 	for i := range 130 {
-		archivetest.Apply(t, s.Archive, archivetest.Epoch, fmt.Appendf(nil, `{"recording_id":%d,"recording_start_time":"%d-%02d-05T10:00:00Z",
-			"transcript":[{"speaker":{"display_name":"Ada"},"text":"zeppelin","timestamp":"00:00:01"}]}`, 9000+i, 1990+i/12, 1+i%12))
+		archivetest.Apply(t, s.Archive, archivetest.Epoch, fmt.Appendf(nil, `{"recording_id":%d,"recording_start_time":"%d-%02d-05T10:00:00Z","recorded_by":{"name":"Ada %d","team":"Team %d"},
+			"transcript":[{"speaker":{"display_name":"Ada %d"},"text":"zeppelin","timestamp":"00:00:01"}]}`, 9000+i, 1990+i/12, 1+i%12, i, i, i))
 	}
 	if err := s.Index.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var trends trendsAnswer
-	if problem := call(t, connect(t, s), "count_trends", map[string]any{"queries": []string{"zeppelin", "budget"}}, &trends); problem != "" {
-		t.Fatal(problem)
+	count := func(by, query string) (long, short trend) {
+		var trends trendsAnswer
+		if problem := call(t, connect(t, s), "count_trends", map[string]any{"queries": []string{query, "budget"}, "by": by}, &trends); problem != "" {
+			t.Fatal(problem)
+		}
+		return trends.Trends[0], trends.Trends[1]
 	}
-	long, short := trends.Trends[0], trends.Trends[1]
+	for _, by := range []string{"team", "person"} {
+		if all, _ := count(by, "zeppelin"); all.Total != 130 || len(all.Points) != mostPoints || !all.More {
+			t.Errorf("by %s: %d, %d points, more %t", by, all.Total, len(all.Points), all.More)
+		}
+		if some, _ := count(by, "zeppelin after:1995"); some.Total != 70 || len(some.Points) < 70 || some.More {
+			t.Errorf("by %s, of 70: %d, %d points, more %t", by, some.Total, len(some.Points), some.More)
+		}
+	}
+	long, short := count("month", "zeppelin")
 	if long.Total != 130 || len(long.Points) != mostPoints || !long.More || long.Points[mostPoints-1].Key != "2000-10" || short.More {
 		t.Errorf("%d points, more %t, last %v; more %t", len(long.Points), long.More, long.Points[len(long.Points)-1], short.More)
 	}

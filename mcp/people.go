@@ -82,7 +82,7 @@ type trend struct {
 	AtLeast  bool         `json:"at_least,omitempty" jsonschema:"the counts are lower bounds"`
 	Meetings bool         `json:"meetings,omitempty" jsonschema:"meetings are counted, since the query has no words"`
 	Points   []trendPoint `json:"points"`
-	More     bool         `json:"more,omitempty" jsonschema:"the points were too many: the earliest months, or those who said it least, are left out"`
+	More     bool         `json:"more,omitempty" jsonschema:"the points were too many: the earliest months, or the teams or people with least, are left out"`
 }
 
 type trendPoint struct {
@@ -100,7 +100,7 @@ func (s *Server) countTrends(ctx context.Context, _ *sdk.CallToolRequest, a tren
 	if len(a.Queries) == 0 || len(a.Queries) > mostTrends {
 		return nil, trendsAnswer{}, fmt.Errorf("give 1 to %d queries", mostTrends)
 	}
-	request := search.TrendsRequest{Queries: a.Queries, By: a.By, Viewer: s.ViewerOf(ctx), Location: s.Location}
+	request := search.TrendsRequest{Queries: a.Queries, By: a.By, Limit: mostPoints, Viewer: s.ViewerOf(ctx), Location: s.Location}
 	switch a.By {
 	case "":
 		request.By = search.TrendMonth
@@ -119,12 +119,8 @@ func (s *Server) countTrends(ctx context.Context, _ *sdk.CallToolRequest, a tren
 	}
 	out := trendsAnswer{Trends: []trend{}}
 	for _, t := range trends {
-		v := trend{Query: t.Query, Total: t.Total, AtLeast: !t.Exact, Meetings: t.Meetings, Points: []trendPoint{}, More: len(t.Points) > mostPoints}
-		points := t.Points[:min(len(t.Points), mostPoints)] // those with most
-		if request.By == search.TrendMonth {
-			points = t.Points[max(0, len(t.Points)-mostPoints):] // the latest
-		}
-		for _, p := range points {
+		v := trend{Query: t.Query, Total: t.Total, AtLeast: !t.Exact, Meetings: t.Meetings, Points: []trendPoint{}, More: t.More || len(t.Points) > mostPoints}
+		for _, p := range t.Points[max(0, len(t.Points)-mostPoints):] { // the latest months
 			v.Points = append(v.Points, trendPoint(p))
 		}
 		out.Trends = append(out.Trends, v)

@@ -288,6 +288,14 @@ func (c *columnCache) hasSpellings(value string) bool {
 	return ok && len(c.spellings[first]) > 1
 }
 
+// firstSpelling returns the number of the first string that folds like that of a number.
+func (c *columnCache) firstSpelling(n uint32) uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.compareSpellings()
+	return c.folded[text.Fold(c.values[n])]
+}
+
 // compareSpellings compares the strings that are new. The caller holds mu.
 func (c *columnCache) compareSpellings() {
 	for ; c.compared < len(c.values); c.compared++ {

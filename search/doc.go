@@ -38,7 +38,7 @@
 //	quote, quote_notes, highlight            their best moments
 //	facets, correct, why                     counts, words put right, and reasons
 //	suggest, suggest_said, suggest_values    how a text goes on that is being typed
-//	trends                                   how often words were said
+//	trends, trends_owners                    how often words were said, and in whose meetings
 //
 // Package query is the language, text cuts and folds words, segment writes and reads
 // the files of Bleve's segments.

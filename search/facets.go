@@ -245,11 +245,6 @@ func (s *snapshot) countPeople(values []FacetValue, kind string, set meetingSet)
 	return out, nil
 }
 
-// topValues lists the most frequent values, most first.
-func (s *snapshot) topValues(counts []int) []FacetValue {
-	return s.frequentValues(counts, facetValues)
-}
-
 // frequentValues lists the values with the highest counts, most first.
 func (s *snapshot) frequentValues(counts []int, most int) []FacetValue {
 	var numbers []uint32
@@ -261,6 +256,11 @@ func (s *snapshot) frequentValues(counts []int, most int) []FacetValue {
 	return s.rankValues(numbers, counts, most)
 }
 
+// compareValues orders values, the most frequent first.
+func compareValues(a, b FacetValue) int {
+	return cmp.Or(b.Count-a.Count, strings.Compare(a.Value, b.Value))
+}
+
 // rankValues lists those of some values that have the highest counts, most first.
 func (s *snapshot) rankValues(numbers []uint32, counts []int, most int) []FacetValue {
 	values := s.x.columns.allValues()
@@ -270,6 +270,6 @@ func (s *snapshot) rankValues(numbers []uint32, counts []int, most int) []FacetV
 			out = append(out, FacetValue{values[n], counts[n]})
 		}
 	}
-	slices.SortFunc(out, func(a, b FacetValue) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Value, b.Value)) })
+	slices.SortFunc(out, compareValues)
 	return out[:min(len(out), most)]
 }

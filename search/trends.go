@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,6 +19,7 @@ import (
 type TrendsRequest struct {
 	Queries    []string
 	By         string         // TrendMonth, TrendTeam or TrendPerson
+	Limit      int            // of teams or persons; 0 means 12
 	Viewer     archive.Viewer // only meetings that this person sees are counted
 	Location   *time.Location // of months; nil means UTC
 	Notes      NotesFunc
@@ -38,6 +40,7 @@ type Trend struct {
 	Total    int          // all occurrences, also those of no point
 	Exact    bool         // false: there are at least so many
 	Points   []TrendPoint // months in their order, without gaps; others the same for all queries, most first
+	More     bool         // other teams or persons have a count too
 }
 
 // TrendPoint is the count of a month (2026-03), team or person.
@@ -66,18 +69,18 @@ func (x *Index) Trends(ctx context.Context, r TrendsRequest) ([]Trend, error) {
 	var out []Trend
 	err := x.ask(ctx, r.Viewer, func(s *snapshot) error {
 		s.notes, s.samePerson = r.Notes, r.SamePerson
-		people := persons{s, make([]uint32, s.x.columns.valueCount()), map[string]uint32{}}
-		var values [][]int // of each trend, by value, where it is not by month
+		owners := s.newOwners(r.By)
+		var counts [][]int // of each trend, by owner, where it is not by month
 		for i, q := range queries {
-			trend, byValue, err := s.trend(q, r, people)
+			trend, byOwner, err := s.trend(q, r, owners)
 			if err != nil {
 				return err
 			}
 			trend.Query = r.Queries[i]
-			out, values = append(out, trend), append(values, byValue)
+			out, counts = append(out, trend), append(counts, byOwner)
 		}
 		if r.By != TrendMonth {
-			s.setPoints(out, values)
+			owners.setPoints(out, counts, cmp.Or(r.Limit, facetValues))
 		}
 		return nil
 	})
@@ -85,13 +88,13 @@ func (x *Index) Trends(ctx context.Context, r TrendsRequest) ([]Trend, error) {
 }
 
 // trend counts the occurrences of one query. Where they are not counted by month, it
-// returns the count of each value in place of points.
-func (s *snapshot) trend(q *query.Query, r TrendsRequest, people persons) (Trend, []int, error) {
+// returns the count of each owner in place of points.
+func (s *snapshot) trend(q *query.Query, r TrendsRequest, o *owners) (Trend, []int, error) {
 	m, err := s.match(q, clock{s.x.now(), r.Location})
 	if err != nil {
 		return Trend{}, nil, err
 	}
-	return s.countTrend(m, r, people)
+	return s.countTrend(m, r, o)
 }
 
 // trendWithoutDates counts by month how often the words of a query were said that was
@@ -103,13 +106,13 @@ func (s *snapshot) trendWithoutDates(m *matches, q *query.Query, r Request) (*Tr
 	}
 	whole := *m
 	whole.set = set.clone()
-	trend, _, err := s.countTrend(&whole, TrendsRequest{By: TrendMonth, Location: r.Location}, persons{})
+	trend, _, err := s.countTrend(&whole, TrendsRequest{By: TrendMonth, Location: r.Location}, nil)
 	trend.Query = q.Without(narrowingFields("month")...).String()
 	return &trend, err
 }
 
 // countTrend is trend for a query that was matched.
-func (s *snapshot) countTrend(m *matches, r TrendsRequest, people persons) (Trend, []int, error) {
+func (s *snapshot) countTrend(m *matches, r TrendsRequest, o *owners) (Trend, []int, error) {
 	out := Trend{Exact: m.exact}
 	counts := make([][]int, len(s.segments))
 	for i, seg := range s.segments {
@@ -142,7 +145,7 @@ func (s *snapshot) countTrend(m *matches, r TrendsRequest, people persons) (Tren
 		out.Points = s.monthPoints(counts, m.set, r.Location)
 		return out, nil, nil
 	}
-	return out, s.valueCounts(counts, r.By, people), nil
+	return out, o.addUp(counts), nil
 }
 
 // countOccurrences adds the occurrences of a term in each meeting of a set: in the
@@ -256,78 +259,6 @@ func (s *snapshot) countSaid(counts [][]int, t *termMatch, found meetingSet) err
 		}
 	}
 	return nil
-}
-
-// valueCounts adds the counts up by team or person.
-func (s *snapshot) valueCounts(counts [][]int, kind string, people persons) []int {
-	by := make([]int, s.x.columns.valueCount())
-	var present []uint32 // the persons of one meeting
-	for i, segment := range counts {
-		cols := s.segments[i].columns
-		for doc, n := range segment {
-			switch {
-			case n == 0:
-			case kind == TrendTeam:
-				by[cols.single[singleTeam][doc]] += n
-			default:
-				present = present[:0]
-				for _, value := range cols.multi[multiPeople].list(uint32(doc)) {
-					if p := people.number(value); !slices.Contains(present, p) {
-						present = append(present, p)
-						by[p] += n
-					}
-				}
-			}
-		}
-	}
-	return by
-}
-
-// persons numbers persons by the first of their names that is met in a visible meeting.
-type persons struct {
-	*snapshot
-	numbers []uint32          // of the person plus 1, by the number of a name; 0: not known yet
-	firsts  map[string]uint32 // likewise, by the name under which a person's names are merged
-}
-
-// number returns the number of the person with the name of a number.
-func (p persons) number(name uint32) uint32 {
-	if p.samePerson == nil {
-		return name
-	}
-	if known := p.numbers[name]; known > 0 {
-		return known - 1
-	}
-	number := name
-	if names := p.samePerson(p.x.columns.valueOf(name)); len(names) > 1 {
-		if first, ok := p.firsts[names[0]]; ok {
-			number = first
-		}
-		p.firsts[names[0]] = number
-	}
-	p.numbers[name] = number + 1
-	return number
-}
-
-// setPoints gives all trends the same points: the values with the highest counts of any.
-func (s *snapshot) setPoints(trends []Trend, values [][]int) {
-	highest := make([]int, s.x.columns.valueCount())
-	for _, counts := range values {
-		for n, count := range counts {
-			highest[n] = max(highest[n], count)
-		}
-	}
-	numbers := map[string]int{}
-	for n, count := range highest {
-		if count > 0 {
-			numbers[s.x.columns.valueOf(uint32(n))] = n //nolint:gosec // an index
-		}
-	}
-	for _, v := range s.topValues(highest) {
-		for i := range trends {
-			trends[i].Points = append(trends[i].Points, TrendPoint{v.Value, values[i][numbers[v.Value]]})
-		}
-	}
 }
 
 // monthPoints adds the counts up by month, from the first to the last meeting found.

@@ -86,6 +86,55 @@ func TestTrends(t *testing.T) {
 	}
 }
 
+// TestTrendsPutSpellingsTogether counts by teams and people that are written in several ways,
+// also in one meeting.
+func TestTrendsPutSpellingsTogether(t *testing.T) {
+	h := newFixture(t)
+	for i, c := range []struct{ team, speaker, said string }{
+		{"Sales", "ANNA LEE", "Budget, forecast, forecast."}, {"sales", "anna lee", "Budget, budget."}, {"Sáles", "Ánna Lee", "Budget."}, {"Ops", "Bob Stone", "Budget."}} {
+		by := map[string]any{"name": c.speaker, "email": "a@own.example", "email_domain": "own.example", "team": c.team}
+		h.add(meeting(int64(i+1), "Plan", "en", day(1+i), []utterance{{0, c.speaker, c.said}, {5, "Anna Lee", "Fine."}}, map[string]any{"recorded_by": by}))
+	}
+	h.catchUp()
+	for query, want := range map[string]string{"budget": "5 sales=4 Ops=1", "forecast": "2 Sales=2", "team:sales budget": "4 sales=4"} {
+		if got := h.trendOf(query, TrendTeam, everyone); got != want {
+			t.Errorf("%s by team: %s, want %s", query, got, want)
+		}
+	}
+	if got, want := h.trendOf("budget", TrendPerson, everyone), "5 Anna Lee=5 Bob Stone=1"; got != want {
+		t.Errorf("by person: %s, want %s", got, want)
+	}
+	both, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{"budget", "forecast"}, By: TrendTeam, Viewer: everyone})
+	if err != nil || fmt.Sprint(both[0].Points, both[1].Points) != "[{Sales 4} {Ops 1}] [{Sales 2} {Ops 0}]" {
+		t.Errorf("two queries by team: %v, %v", both, err)
+	}
+}
+
+// TestTrendsSayWhatIsLeftOut counts by more teams and people than there are points.
+func TestTrendsSayWhatIsLeftOut(t *testing.T) {
+	h := newFixture(t)
+	for i := range facetValues + 3 {
+		by := map[string]any{"name": fmt.Sprintf("Person %d", i), "email": "a@own.example", "email_domain": "own.example", "team": fmt.Sprintf("Team %d", i)}
+		said := "Budget."
+		if i == 14 {
+			said = "Budget, budget, forecast."
+		}
+		h.add(meeting(int64(i+1), "Plan", "en", day(1), []utterance{{0, by["name"].(string), said}}, map[string]any{"recorded_by": by}))
+	}
+	h.catchUp()
+	for _, by := range []string{TrendTeam, TrendPerson} {
+		for limit, want := range map[int]int{0: facetValues, 14: 14, 15: 15, 40: 15} {
+			out, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{"budget", "forecast"}, By: by, Viewer: everyone, Limit: limit})
+			if err != nil || len(out[0].Points) != want || out[0].More != (want < 15) || out[1].More || out[1].Points[0].Count != 1 {
+				t.Errorf("by %s, at most %d: %+v, %v", by, limit, out, err)
+			}
+		}
+	}
+	if out, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{"budget"}, By: TrendMonth, Viewer: everyone}); err != nil || out[0].More {
+		t.Errorf("by month: %+v, %v", out, err)
+	}
+}
+
 // TestFacetsStayHonest narrows by values of a facet: its other values keep the counts that
 // choosing them adds.
 func TestFacetsStayHonest(t *testing.T) {

@@ -24,6 +24,7 @@ type trendsPage struct {
 	Chart   *lineChart // by month
 	Rows    []trendRow // the same as a table
 	Ranges  bool       // a count is a lower bound
+	More    bool       // teams or people are left out
 	Mixed   bool       // some lines count meetings
 	Problem string     // the mistake in a query, or ""
 }
@@ -113,6 +114,7 @@ func (s *server) trends(w http.ResponseWriter, r *http.Request) error {
 	for i, t := range found {
 		p.Lines = append(p.Lines, trendLine{t, i, trendsAddress(by, remove(queries, t.Query)...)})
 		p.Ranges, p.Mixed = p.Ranges || !t.Exact, p.Mixed || t.Meetings
+		p.More = p.More || t.More
 	}
 	p.Rows = s.newTrendRows(found, by)
 	if by == search.TrendMonth {
@@ -234,6 +236,7 @@ type trendJSON struct {
 	Counts string      `json:"counts"` // occurrences or meetings
 	Total  int         `json:"total"`
 	Exact  bool        `json:"exact"`
+	More   bool        `json:"more,omitempty"` // teams or people with less are left out
 	Points []pointJSON `json:"points"`
 }
 
@@ -254,7 +257,7 @@ func (s *server) apiTrends(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := trendsJSON{By: by, Series: []trendJSON{}}
 	for _, t := range found {
-		v := trendJSON{Query: t.Query, Counts: "occurrences", Total: t.Total, Exact: t.Exact, Points: []pointJSON{}}
+		v := trendJSON{Query: t.Query, Counts: "occurrences", Total: t.Total, Exact: t.Exact, More: t.More, Points: []pointJSON{}}
 		if t.Meetings {
 			v.Counts = "meetings"
 		}
