@@ -42,7 +42,7 @@ type UpkeepState struct {
 	// At is where the last backup went, or was to go; Highest has the last generation by place.
 	At      string            `json:"at,omitempty"`
 	Highest map[string]string `json:"highest,omitempty"`
-	// Planned is when the schedule of a job that has never run was first read.
+	// Planned is when the schedule of a job of which no run is known was first read.
 	Planned time.Time `json:"planned,omitzero"`
 	// Next is the next time by the schedule, zero without one.
 	Next time.Time `json:"next,omitzero"`
@@ -107,14 +107,15 @@ func (h Deps) keepUpkeep(ctx context.Context, job string, u UpkeepState) error {
 	return err
 }
 
-// PlanUpkeep notes that a job which has never run has a schedule: from now on its runs
-// count as missed.
+// PlanUpkeep notes that a job which has never run, or whose runs a wrong clock has dated in
+// the future, has a schedule: from now on its runs count as missed.
 func (h Deps) PlanUpkeep(ctx context.Context, job string) error {
 	u, err := h.UpkeepState(ctx, job)
-	if err != nil || !u.Began.IsZero() || !u.Planned.IsZero() {
+	now := h.Archive.Now()
+	if err != nil || u.lastPlanned(now).Before(now) {
 		return err
 	}
-	u.Planned = h.Archive.Now()
+	u.Planned = now
 	return h.keepUpkeep(ctx, job, u)
 }
 

@@ -12,9 +12,6 @@ type UpkeepPlan struct {
 	Verify cron.Schedule // nil: never
 	Prove  time.Duration // between two proofs; 0: never
 	Slices int           // of the checks
-	// From is the start of the daemon, from which a job is planned that has never run and
-	// whose schedule was never read.
-	From time.Time
 }
 
 // The times after the end of a proof and a backup that failed when they are tried again.
@@ -31,9 +28,9 @@ func (p UpkeepPlan) Next(states map[string]UpkeepState, now time.Time) map[strin
 		if schedule == nil {
 			continue
 		}
-		next[job] = schedule.Next(p.lastPlanned(states[job], now))
+		next[job] = schedule.Next(states[job].lastPlanned(now))
 	}
-	if b := states[UpkeepBackup]; b.Error != "" && p.Backup != nil {
+	if b := states[UpkeepBackup]; b.Error != "" && p.Backup != nil && !b.ended().After(now) {
 		if again := b.ended().Add(backupAgain); again.Before(next[UpkeepBackup]) || next[UpkeepBackup].Before(b.ended()) {
 			next[UpkeepBackup] = again
 		}
@@ -54,14 +51,15 @@ func (p UpkeepPlan) Next(states map[string]UpkeepState, now time.Time) map[strin
 }
 
 // lastPlanned returns the time after which a job runs at the next time of its schedule: that
-// of the last run, or of the reading of the schedule. A time ahead of the clock is wrong.
-func (p UpkeepPlan) lastPlanned(u UpkeepState, now time.Time) time.Time {
+// of the last run, or of the reading of the schedule. A time ahead of the clock is wrong;
+// without another one nothing was missed, until [Deps.PlanUpkeep] has noted the schedule.
+func (u UpkeepState) lastPlanned(now time.Time) time.Time {
 	for _, at := range []time.Time{u.Began, u.Planned} {
 		if !at.IsZero() && !at.After(now) {
 			return at
 		}
 	}
-	return p.From
+	return now
 }
 
 // NextSlices returns the slices to check now: one, and up to two more for nights on

@@ -28,7 +28,7 @@ func TestUpkeepPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	day := func(d, hour int) time.Time { return time.Date(2026, 3, d, hour, 0, 0, 0, time.UTC) }
-	p := control.UpkeepPlan{Backup: nightly, Verify: nightly, Prove: 30 * 24 * time.Hour, Slices: 30, From: day(1, 12)}
+	p := control.UpkeepPlan{Backup: nightly, Verify: nightly, Prove: 30 * 24 * time.Hour, Slices: 30}
 	const b, v, r = control.UpkeepBackup, control.UpkeepVerify, control.UpkeepProve
 	for name, c := range map[string]struct {
 		states map[string]control.UpkeepState
@@ -38,8 +38,9 @@ func TestUpkeepPlan(t *testing.T) {
 		"never ran":     {nil, day(1, 13), map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
 		"after a run":   {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}}, day(2, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 4)}},
 		"missed nights": {map[string]control.UpkeepState{b: {Began: day(2, 4)}}, day(9, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4)}},
-		"dated in the future": {map[string]control.UpkeepState{b: {Began: day(20, 4)}}, day(2, 5),
-			map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
+		"dated in the future":             {map[string]control.UpkeepState{b: {Began: day(20, 4), Planned: day(2, 3)}}, day(2, 5), map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
+		"dated in the future, and failed": {map[string]control.UpkeepState{b: {Began: day(20, 4), Error: "no", Planned: day(2, 3)}}, day(2, 5), map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
+		"nothing but the future":          {map[string]control.UpkeepState{b: {Began: day(20, 4), Error: "no", Planned: day(20, 3)}}, day(2, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4)}},
 		"proven": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}, r: {Began: day(2, 5)}}, day(3, 5),
 			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 5).Add(p.Prove)}},
 		"read yesterday, on at day": {map[string]control.UpkeepState{b: {Planned: day(1, 9)}, v: {Began: day(20, 4), Planned: day(1, 9)}}, day(2, 9),
@@ -50,7 +51,9 @@ func TestUpkeepPlan(t *testing.T) {
 		"proof failed": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}, r: {Began: day(2, 5), Error: "no"}}, day(2, 6),
 			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(3, 5)}},
 	} {
-		if next := p.Next(c.states, c.now); !maps.EqualFunc(next, c.want, time.Time.Equal) {
+		states := map[string]control.UpkeepState{v: {Planned: day(1, 12)}}
+		maps.Copy(states, c.states)
+		if next := p.Next(states, c.now); !maps.EqualFunc(next, c.want, time.Time.Equal) {
 			t.Errorf("%s: %v, want %v", name, next, c.want)
 		}
 	}
@@ -66,6 +69,50 @@ func TestUpkeepPlan(t *testing.T) {
 	} {
 		if got := p.NextSlices(c.state, c.now); !slices.Equal(got, c.want) {
 			t.Errorf("%s: slices %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestAClockThatWasAheadDelaysNoUpkeep has the clock a year ahead while the daemon reads its
+// schedules, and while a backup fails, as a bucket's do then: the next times are those of the
+// clock once it is right.
+func TestAClockThatWasAheadDelaysNoUpkeep(t *testing.T) {
+	nightly, err := cron.ParseStandard("0 4 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hasFailed := range []bool{false, true} {
+		now := archivetest.Epoch.AddDate(1, 0, 0)
+		a := archivetest.OpenAt(t, archivetest.Dir(t), func() time.Time { return now })
+		h := control.Deps{Archive: a, Logger: zerolog.Nop(), Activities: &control.Activities{}}
+		next := func() time.Time {
+			t.Helper()
+			if err := h.PlanUpkeep(t.Context(), control.UpkeepBackup); err != nil {
+				t.Fatal(err)
+			}
+			u, err := h.UpkeepState(t.Context(), control.UpkeepBackup)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return control.UpkeepPlan{Backup: nightly}.Next(map[string]control.UpkeepState{control.UpkeepBackup: u}, now)[control.UpkeepBackup]
+		}
+		if next(); hasFailed {
+			file := filepath.Join(t.TempDir(), "file")
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := control.Call[backup.Result](t.Context(), control.Operations(h), "backup", control.BackupRequest{Destination: file, Keep: 1, Scheduled: true}, nil); err == nil {
+				t.Fatal("a backup into a file succeeds")
+			}
+		}
+		now = archivetest.Epoch
+		want := nightly.Next(now)
+		if got := next(); !got.Equal(want) {
+			t.Errorf("failed %t: once the clock is right, the next backup is due at %v, want %v", hasFailed, got, want)
+		}
+		now = want.Add(time.Hour)
+		if got := next(); !got.Equal(want) {
+			t.Errorf("failed %t: an hour later it was due at %v, want %v", hasFailed, got, want)
 		}
 	}
 }

@@ -28,12 +28,12 @@ const (
 var upkeepJobs = [...]string{control.UpkeepBackup, control.UpkeepProve, control.UpkeepVerify}
 
 // upkeepPlan reads the plan of backups, proofs and checks from the configuration.
-func upkeepPlan(cfg *config.Config, from time.Time) (p control.UpkeepPlan, err error) {
+func upkeepPlan(cfg *config.Config) (p control.UpkeepPlan, err error) {
 	zone, err := time.LoadLocation(cfg.Sync.TimeZone)
 	if err != nil {
 		return p, err
 	}
-	p = control.UpkeepPlan{Prove: config.ProofPeriods()[cfg.Backup.Prove], Slices: cfg.Verify.Days, From: from}
+	p = control.UpkeepPlan{Prove: config.ProofPeriods()[cfg.Backup.Prove], Slices: cfg.Verify.Days}
 	if cfg.Backup.To == "" {
 		p.Prove = 0
 	}
@@ -54,7 +54,7 @@ func parseCron(expr string, zone *time.Location) (cron.Schedule, error) {
 
 // nextUpkeep returns the next times of the jobs of upkeep, for status.
 func (d *daemon) nextUpkeep() map[string]time.Time {
-	plan, err := upkeepPlan(d.config(), d.began)
+	plan, err := upkeepPlan(d.config())
 	if err != nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (d *daemon) runUpkeep(ctx context.Context) error {
 func (d *daemon) runUpkeepJobs(ctx context.Context, jobs ...string) error {
 	for ctx.Err() == nil {
 		changed := d.configChanged()
-		plan, err := upkeepPlan(d.config(), d.began)
+		plan, err := upkeepPlan(d.config())
 		if err != nil {
 			return err
 		}
@@ -112,8 +112,8 @@ func (d *daemon) runUpkeepJobs(ctx context.Context, jobs ...string) error {
 	return nil
 }
 
-// prepareUpkeep keeps the free space of today and that schedules of jobs which have never
-// run are in force.
+// prepareUpkeep keeps the free space of today, and that there are schedules of jobs of which
+// no run is known.
 func (d *daemon) prepareUpkeep(ctx context.Context, plan control.UpkeepPlan) {
 	err := d.deps().SampleDisk(ctx)
 	for job, schedule := range map[string]cron.Schedule{control.UpkeepBackup: plan.Backup, control.UpkeepVerify: plan.Verify} {
