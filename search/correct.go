@@ -60,7 +60,7 @@ func (s *snapshot) nearestWord(word string) (string, error) {
 	if len([]rune(word)) < 3 {
 		return "", nil
 	}
-	near, err := s.findNear(word)
+	near, _, err := s.findNear(word)
 	if err == nil {
 		near, err = s.onlyVisible(near, 0)
 	}

@@ -60,20 +60,29 @@ func addCRM(v *segment.Builder, views []archive.CRMView, lang *text.Language) {
 // whose matches the viewer sees. The viewer sees them by the address that also sees the
 // meeting: the rights of several addresses add up and do not combine.
 func (s *snapshot) withCRMKeys(keys func(principal string) []string) (meetingSet, error) {
+	return s.withCRMOf(func(principal string) (meetingSet, error) { return s.withKeys(keys(principal)...) })
+}
+
+// withCRMOf is withCRMKeys for the meetings that find finds by a principal.
+func (s *snapshot) withCRMOf(find func(principal string) (meetingSet, error)) (meetingSet, error) {
 	found := s.empty()
 	for _, a := range s.addresses {
-		var list []string
 		for _, p := range a.crm {
-			list = append(list, keys(p)...)
+			matching, err := find(p)
+			if err != nil {
+				return nil, err
+			}
+			found.or(matching.and(a.seen))
 		}
-		matching, err := s.withKeys(list...)
-		if err != nil {
-			return nil, err
-		}
-		matching.and(a.seen)
-		found.or(matching)
 	}
 	return found, nil
+}
+
+// withCRMBeginning finds the meetings with a word that begins so in matches that the viewer sees.
+func (s *snapshot) withCRMBeginning(begin string) (meetingSet, error) {
+	return s.withCRMOf(func(principal string) (meetingSet, error) {
+		return s.withFieldBeginning(segment.FieldKeys, keyCRMWord+principal+"\x00"+begin)
+	})
 }
 
 // withCRMWords finds the meetings with one of some words in matches that the viewer

@@ -59,6 +59,10 @@ func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
 				t.Errorf("%s: %q finds %d for %q, want %d", when, query, a.Total, viewer.Emails, want)
 			}
 		}
+		plan, others := h.search(Request{Query: "plan", Viewer: viewer}).Total, h.search(Request{Query: "plan -appl*", Viewer: viewer}).Total
+		if (plan > others) != owner["anns"] {
+			t.Errorf("%s: %q finds %d plans, and %d without an apple", when, viewer.Emails, plan, others)
+		}
 		answer, err := json.Marshal(h.search(Request{Query: "plan OR apple OR banana", Viewer: viewer}).Meetings)
 		must(err)
 		for word, whose := range map[string]string{"Orchard": "anns", "Grove": "bobs"} {
@@ -121,7 +125,7 @@ func TestRightsOfAddressesDoNotCombine(t *testing.T) {
 		{[]string{"bob@acme.example"}, 1, 1},
 	} {
 		viewer := archive.ViewerWith(c.emails...)
-		for query, want := range map[string]int{"plan": c.meeting, "banana": c.matches, `"yellow banana"`: c.matches, "has:crm": c.matches} {
+		for query, want := range map[string]int{"plan": c.meeting, "banana": c.matches, "plan -yell*": c.meeting - c.matches, `"yellow banana"`: c.matches, "has:crm": c.matches} {
 			if got := h.search(Request{Query: query, Viewer: viewer}).Total; got != want {
 				t.Errorf("%q finds %d meetings for %q, want %d", c.emails, got, query, want)
 			}

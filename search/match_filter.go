@@ -235,10 +235,14 @@ func (s *snapshot) startingBetween(from, to time.Time) meetingSet {
 
 // keysWithPrefix lists the keys that begin so.
 func (s *snapshot) keysWithPrefix(prefix string) ([]string, error) {
-	found, err := s.scanField(segment.FieldKeys, prefix, func(string) bool { return true })
-	keys := make([]string, len(found))
-	for i, f := range found {
-		keys[i] = f.term
-	}
-	return keys, err
+	found := make([][]string, len(s.segments))
+	err := s.parallel(len(found), func(i int) error {
+		_, err := s.segments[i].terms.Scan(segment.FieldKeys, prefix, math.MaxInt, s.among(i), func(string) bool { return true }, func(key string, _ int) {
+			found[i] = append(found[i], key)
+		})
+		return err
+	})
+	keys := slices.Concat(found...)
+	slices.Sort(keys)
+	return slices.Compact(keys), err
 }

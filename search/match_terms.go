@@ -10,7 +10,7 @@ import (
 type termMatch struct {
 	*queryTerm
 	variants []variant    // of a word
-	areAll   bool         // no other variant is in a visible meeting, or it is a phrase
+	areAll   bool         // no other variant is known to be left out, or it is a phrase
 	meetings meetingSet   // the visible meetings that have it, where it is looked for
 	check    *phraseCheck // of a phrase that meetings are to be read for; until then meetings are its bound
 }
@@ -27,6 +27,10 @@ func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err
 			m.check = check
 		}
 		return m, nil
+	}
+	if t.negated && t.word.isBeginning() {
+		m.meetings, m.areAll, err = s.withBeginning(t)
+		return m, err
 	}
 	if m.variants, m.areAll, err = s.variantsOf(t); err != nil {
 		return nil, err
@@ -55,6 +59,48 @@ func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err
 		err = s.readWhereSaid(m, budget)
 	}
 	return m, err
+}
+
+// withBeginning finds the visible meetings that have any word with the beginning of a term. Stop
+// words that somebody said are not in moments: a meeting that may have one counts, and isExact
+// is false.
+func (s *snapshot) withBeginning(t *queryTerm) (found meetingSet, isExact bool, err error) {
+	found, isExact = s.empty(), true
+	for _, field := range t.scope.unsaidFields() {
+		var with meetingSet
+		if field == segment.FieldCRM && !s.seesAll {
+			with, err = s.withCRMBeginning(t.word.term)
+		} else {
+			with, err = s.withFieldBeginning(field, t.word.term)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		found.or(with)
+	}
+	if len(t.scope.speakers) == 0 {
+		return found, true, nil
+	}
+	said, err := s.withMoments(func(m *momentSegment) (*roaring.Bitmap, error) {
+		by, err := m.spokenBy(t.scope.speakers)
+		if err != nil {
+			return nil, err
+		}
+		return m.terms.Beginning(s.ctx, segment.FieldText, t.word.term, by)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	mayHave, err := s.withTerms(segment.FieldText, s.stopWordsWith(t.word.term)...)
+	if err != nil {
+		return nil, false, err
+	}
+	speak, err := s.withMoments(func(m *momentSegment) (*roaring.Bitmap, error) { return m.spokenBy(t.scope.speakers) })
+	if err != nil {
+		return nil, false, err
+	}
+	mayHave.and(speak).andNot(found.or(said))
+	return found.or(mayHave), mayHave.size() == 0, nil
 }
 
 // findSaid finds the meetings where a word is said in a moment in which all the

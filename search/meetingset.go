@@ -58,6 +58,15 @@ func (s *snapshot) withFields(terms map[string][]string) (meetingSet, error) {
 	})
 }
 
+// withFieldBeginning finds the visible meetings that have a term in a field with a beginning.
+func (s *snapshot) withFieldBeginning(field, begin string) (meetingSet, error) {
+	out := s.empty()
+	return out, s.parallel(len(out), func(i int) (err error) {
+		out[i], err = s.segments[i].terms.Beginning(s.ctx, field, begin, s.segments[i].visible)
+		return err
+	})
+}
+
 // filterVisible finds the visible meetings that keep accepts.
 func (s *snapshot) filterVisible(keep func(c *columns, doc uint32) bool) meetingSet {
 	out := s.empty()

@@ -38,6 +38,11 @@ type wordKey struct {
 	fuzzy  bool
 }
 
+// isBeginning reports whether words are meant that begin like the term.
+func (k wordKey) isBeginning() bool {
+	return !k.fuzzy && (k.prefix || text.IsUnspacedCharacter(k.term))
+}
+
 // scope narrows where the terms of a group are looked for.
 type scope struct {
 	fields   []string // nil means everywhere

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -190,6 +191,18 @@ func (s *snapshot) meanWords() float64 {
 // meetings, and so may be missing in the text of their moments.
 func (s *snapshot) isStopWord(term string) bool {
 	return slices.ContainsFunc(s.langs, func(l *text.Language) bool { return l.StopWords[term] })
+}
+
+// stopWordsWith lists the stop words of the languages of the visible meetings that begin so.
+func (s *snapshot) stopWordsWith(begin string) (words []string) {
+	for _, lang := range s.langs {
+		for word := range lang.StopWords {
+			if strings.HasPrefix(word, begin) {
+				words = append(words, word)
+			}
+		}
+	}
+	return words
 }
 
 // isInMoments reports whether the text of all moments has a word of a phrase where it is said:

@@ -60,21 +60,23 @@ const (
 )
 
 // variantsOf returns the spellings of a word that the index has where it is looked for. The
-// word itself comes first, whether or not the index has it. areAll is false where only the
-// most frequent ones are returned; under a minus all are.
+// word itself comes first, whether or not the index has it. areAll is false where there may be
+// others: only some terms were looked at, or only the most frequent of these are returned. Under
+// a minus all of these are.
 func (s *snapshot) variantsOf(t *queryTerm) (variants []variant, areAll bool, err error) {
 	key := t.word
 	variants = []variant{{key.term, 1, everyField}}
 	var more []dictTerm
+	isCut := false
 	switch {
 	case key.fuzzy:
-		more, err = s.findNear(key.term)
-	case key.prefix || text.IsUnspacedCharacter(key.term):
-		more, err = mergeFields(t.scope.textFields(), func(field string) ([]dictTerm, error) {
+		more, isCut, err = s.findNear(key.term)
+	case key.isBeginning():
+		more, isCut, err = mergeFields(t.scope.textFields(), func(field string) ([]dictTerm, bool, error) {
 			return s.scanField(field, key.term, func(string) bool { return true })
 		})
 	default:
-		more, err = s.findStems(key.term)
+		more, isCut, err = s.findStems(key.term)
 	}
 	if err != nil {
 		return nil, false, err
@@ -82,7 +84,8 @@ func (s *snapshot) variantsOf(t *queryTerm) (variants []variant, areAll bool, er
 	if more, err = s.onlyVisible(more, maxNamed-1); err != nil {
 		return nil, false, err
 	}
-	if areAll = len(more) <= maxVariants || t.negated; !areAll {
+	if areAll = !isCut; len(more) > maxVariants && !t.negated {
+		areAll = false
 		slices.SortFunc(more, func(a, b dictTerm) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.term, b.term)) })
 		more = more[:maxVariants]
 	}
@@ -142,7 +145,7 @@ type dictTerm struct {
 
 // findStems lists the terms that share a stem with the word, in any language that
 // the meetings are in and that the word is no stop word of.
-func (s *snapshot) findStems(word string) ([]dictTerm, error) {
+func (s *snapshot) findStems(word string) (terms []dictTerm, isCut bool, err error) {
 	found := map[string]dictTerm{}
 	for _, lang := range s.langs {
 		if !lang.HasStemmer() || lang.StopWords[word] && !lang.DropsPrefixes() {
@@ -161,16 +164,17 @@ func (s *snapshot) findStems(word string) ([]dictTerm, error) {
 		if len([]rune(begin)) < 2 {
 			continue
 		}
-		more, err := s.scanText(begin, func(term string) bool { return endsInLetter(term) && lang.Stem(term) == stem })
+		more, cut, err := s.scanText(begin, func(term string) bool { return endsInLetter(term) && lang.Stem(term) == stem })
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		isCut = isCut || cut
 		for _, t := range more {
 			t.weight = weightStem
 			found[t.term] = t
 		}
 	}
-	return slices.Collect(maps.Values(found)), nil
+	return slices.Collect(maps.Values(found)), isCut, nil
 }
 
 // endsInLetter tells a word from a number or code, which no stemmer changes.
@@ -189,46 +193,50 @@ func commonPrefix(a, b string) string {
 }
 
 // scanField lists the terms that meetings have in a field and that begin with a
-// prefix. Meetings have all terms that moments have. It calls keep on several goroutines.
-func (s *snapshot) scanField(field, prefix string, keep func(string) bool) ([]dictTerm, error) {
+// prefix, and whether there are terms that it did not look at. Meetings have all terms that
+// moments have. It calls keep on several goroutines.
+func (s *snapshot) scanField(field, prefix string, keep func(string) bool) (terms []dictTerm, isCut bool, err error) {
 	total := int64(0)
 	for _, m := range s.segments {
 		total += m.seg.FullSize()
 	}
-	found := make([][]dictTerm, len(s.segments))
-	err := s.parallel(len(s.segments), func(i int) error {
+	found, cut := make([][]dictTerm, len(s.segments)), make([]bool, len(s.segments))
+	err = s.parallel(len(s.segments), func(i int) (err error) {
 		most := max(minScanned, int(maxScanned*s.segments[i].seg.FullSize()/max(total, 1)))
-		return s.segments[i].terms.Scan(field, prefix, most, func(term string) bool {
+		cut[i], err = s.segments[i].terms.Scan(field, prefix, most, s.among(i), func(term string) bool {
 			return !strings.HasPrefix(term, "\x01") && keep(term)
 		}, func(term string, docs int) {
 			found[i] = append(found[i], dictTerm{term: term, count: uint64(docs), weight: 1}) //nolint:gosec // a number of documents
 		})
+		return err
 	})
-	return mergeTerms(found), err
+	return mergeTerms(found), slices.Contains(cut, true), err
 }
 
 // scanText lists the terms of all text fields that begin with a prefix.
-func (s *snapshot) scanText(prefix string, keep func(string) bool) ([]dictTerm, error) {
-	return mergeFields(allTextFields(), func(field string) ([]dictTerm, error) { return s.scanField(field, prefix, keep) })
+func (s *snapshot) scanText(prefix string, keep func(string) bool) (terms []dictTerm, isCut bool, err error) {
+	return mergeFields(allTextFields(), func(field string) ([]dictTerm, bool, error) { return s.scanField(field, prefix, keep) })
 }
 
-// mergeFields puts the terms together that find returns for each of some text fields.
-func mergeFields(fields []string, find func(field string) ([]dictTerm, error)) ([]dictTerm, error) {
+// mergeFields puts the terms together that find returns for each of some text fields, and
+// whether it was cut in one of them.
+func mergeFields(fields []string, find func(field string) ([]dictTerm, bool, error)) (terms []dictTerm, isCut bool, err error) {
 	var all [][]dictTerm
 	for i, field := range allTextFields() {
 		if !slices.Contains(fields, field) {
 			continue
 		}
-		found, err := find(field)
+		found, cut, err := find(field)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		isCut = isCut || cut
 		for j := range found {
 			found[j].fields = 1 << i
 		}
 		all = append(all, found)
 	}
-	return mergeTerms(all), nil
+	return mergeTerms(all), isCut, nil
 }
 
 // mergeTerms makes one list of several, with each term once.
@@ -250,28 +258,28 @@ func mergeTerms(lists [][]dictTerm) (out []dictTerm) {
 }
 
 // findNear lists the terms of all text fields that are a few edits from a word.
-func (s *snapshot) findNear(word string) ([]dictTerm, error) {
+func (s *snapshot) findNear(word string) (terms []dictTerm, isCut bool, err error) {
 	distance := 1
 	if len([]rune(word)) > 5 {
 		distance = 2
 	}
-	return mergeFields(allTextFields(), func(field string) ([]dictTerm, error) {
+	return mergeFields(allTextFields(), func(field string) ([]dictTerm, bool, error) {
 		dict, err := s.meetings.FieldDictFuzzy(field, word, distance, "")
 		if err != nil {
-			return nil, fmt.Errorf("read search index: %w", err)
+			return nil, false, fmt.Errorf("read search index: %w", err)
 		}
 		defer dict.Close()
 		var out []dictTerm
 		for range maxScanned {
 			e, err := dict.Next()
 			if err != nil {
-				return nil, fmt.Errorf("read search index: %w", err)
+				return nil, false, fmt.Errorf("read search index: %w", err)
 			}
 			if e == nil {
-				break
+				return out, false, s.ctx.Err()
 			}
 			out = append(out, dictTerm{term: e.Term, count: e.Count, weight: weightFuzzy})
 		}
-		return out, s.ctx.Err()
+		return out, true, s.ctx.Err()
 	})
 }

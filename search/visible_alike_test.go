@@ -81,7 +81,7 @@ func alikeQuestions() (all []alikeQuestion) {
 	}
 	for _, q := range []string{"", "budget", "bugdet", "printng", "prin*", "pro*", "pr*", "p*", "profit~", "budgets", "printed", "und Presse", "die Presse", "und wir", "the launch in Malaga",
 		`"one two three"`, `"one two three four"`, `"über das"`, "speaker:ben und", `speaker:ben "das projekt"`, "speaker:anna profit", "deadlime", "proviqo", "prozess", "Projekte", "Preise",
-		"What about the budget of printing?", "note:x", "-und", "team:sales", "team:hiding", "language:de", "language:en", "person:hil*", "paper sort:date", "paper budget profit", "paper zzz", "in:title printing"} {
+		"paper -prx*", "-pr*", "-speaker:hil*", "What about the budget of printing?", "note:x", "-und", "team:sales", "team:hiding", "language:de", "language:en", "person:hil*", "paper sort:date", "paper budget profit", "paper zzz", "in:title printing"} {
 		add("search "+q, func(h *fixture) (any, error) {
 			a, err := h.index.Search(context.Background(), Request{Query: q, Viewer: anna, Facets: true, Histogram: true, Trend: true, Limit: 2})
 			if err == nil {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
 
@@ -84,7 +85,12 @@ func listBroken(t *testing.T, seg segmentapi.Segment, field string) (err error) 
 			t.Errorf("%q is in %d of %d documents", term, docs, seg.Count())
 		}
 	}
-	if err := words.Scan(field, "o", 50, func(string) bool { return true }, check); err != nil {
+	if _, err := words.Scan(field, "o", 50, nil, func(string) bool { return true }, check); err != nil {
+		return err
+	}
+	all := roaring.New()
+	all.AddRange(0, seg.Count())
+	if _, err := words.Beginning(t.Context(), field, "o", all); err != nil {
 		return err
 	}
 	return words.Terms(field, "o", 50, nil, check)

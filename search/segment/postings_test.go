@@ -98,7 +98,10 @@ func checkCounts(t *rapid.T, what string, seg segmentapi.Segment, rnd *rand.Rand
 		if err := words.Terms(field, "", 1<<20, subset, func(term string, docs int) { among[term] = docs }); err != nil {
 			t.Fatal(err)
 		}
-		checkScan(t, what, words, field, listed)
+		all := roaring.New()
+		all.AddRange(0, seg.Count())
+		checkScan(t, what, words, field, nil, all, listed)
+		checkScan(t, what, words, field, subset, subset, among)
 		for _, term := range terms {
 			if n, err := words.CountIn(field, term, subset); err != nil || n != among[term] {
 				t.Fatalf("%s: %s %q is listed with %d of some documents, want %d, %v", what, field, term, among[term], n, err)
@@ -108,28 +111,33 @@ func checkCounts(t *rapid.T, what string, seg segmentapi.Segment, rnd *rand.Rand
 	}
 }
 
-// checkScan compares the terms that a scan visits with those that are listed.
-func checkScan(t *rapid.T, what string, words *TermReader, field string, listed map[string]int) {
+// checkScan compares the terms that a scan among some documents visits with those that are
+// listed of them, and the documents of a beginning with those of its terms.
+func checkScan(t *rapid.T, what string, words *TermReader, field string, among, documents *roaring.Bitmap, listed map[string]int) {
 	prefix, most := rapid.SampledFrom([]string{"", "o", "oft", "z"}).Draw(t, "prefix"), rapid.IntRange(0, 20).Draw(t, "most")
 	isEven := func(term string) bool { return len(term)%2 == 0 }
-	want, seen := map[string]int{}, 0
+	want, seen, begin := map[string]int{}, 0, roaring.New()
 	for _, term := range slices.Sorted(maps.Keys(listed)) {
 		if !strings.HasPrefix(term, prefix) {
 			continue
 		}
-		if seen++; seen > most {
-			break
+		c, err := words.Postings(field, term)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if isEven(term) {
+		begin.Or(c.Docs)
+		if seen++; seen <= most && isEven(term) {
 			want[term] = listed[term]
 		}
 	}
 	got := map[string]int{}
-	if err := words.Scan(field, prefix, most, isEven, func(term string, docs int) { got[term] = docs }); err != nil {
-		t.Fatal(err)
+	isCut, err := words.Scan(field, prefix, most, among, isEven, func(term string, docs int) { got[term] = docs })
+	if err != nil || !maps.Equal(got, want) || isCut != (seen > most) {
+		t.Fatalf("%s: a scan of %s for %q visits %v (is cut %v), want %v, %v", what, field, prefix, got, isCut, want, err)
 	}
-	if !maps.Equal(got, want) {
-		t.Fatalf("%s: a scan of %s for %q visits %v, want %v", what, field, prefix, got, want)
+	begin.And(documents)
+	if found, err := words.Beginning(t.Context(), field, prefix, documents); err != nil || !found.Equals(begin) {
+		t.Fatalf("%s: %s with words of %q are %v, want %v, %v", what, field, prefix, found, begin, err)
 	}
 }
 

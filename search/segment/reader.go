@@ -89,6 +89,11 @@ func (r *TermReader) Postings(field, term string) (Postings, error) {
 	if !ok {
 		return Postings{}, nil
 	}
+	return r.postingsAt(at)
+}
+
+// postingsAt returns the postings at a place that the dictionary gives.
+func (r *TermReader) postingsAt(at uint64) (Postings, error) {
 	if at&zap.FSTValEncodingMask == zap.FSTValEncoding1Hit {
 		doc, length := zap.FSTValDecode1Hit(at)
 		if doc >= r.file.NumDocs() {

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -63,36 +64,85 @@ func (r *TermReader) Terms(field, prefix string, most int, among *roaring.Bitmap
 }
 
 // Scan looks at the terms of a field that begin with a prefix, in their order, up to most of
-// them, and calls visit for those that keep chooses, with the number of documents that have
-// each, deleted ones too.
-func (r *TermReader) Scan(field, prefix string, most int, keep func(term string) bool, visit func(term string, docs int)) error {
+// them, and calls visit for those that keep chooses, with the number of documents among some that
+// have each; nil stands for all, deleted ones too. isCut is true where there are more. Terms that
+// none of the documents has are as if they were not there.
+func (r *TermReader) Scan(field, prefix string, most int, among *roaring.Bitmap, keep func(term string) bool, visit func(term string, docs int)) (isCut bool, err error) {
 	if r.file == nil {
-		return r.termsThroughBleve(field, prefix, nil, func(term string, docs int) {
+		err = r.termsThroughBleve(field, prefix, among, func(term string, docs int) {
 			if most--; most >= 0 && keep(term) {
 				visit(term, docs)
 			}
 		})
+		return most < 0, err
 	}
+	err = r.walkTerms(field, prefix, func(term string, at uint64) (bool, error) {
+		docs, _, err := r.countAmong(at, among)
+		if err != nil || docs == 0 {
+			return true, err
+		}
+		if most--; most >= 0 && keep(term) {
+			visit(term, docs)
+		}
+		return most >= 0, nil
+	})
+	return most < 0, err
+}
+
+// lookUpEach is how many terms are read before the context is looked at.
+const lookUpEach = 1024
+
+// Beginning returns those of some documents that have any term of a field that begins with a
+// prefix. It fails when the context ends.
+func (r *TermReader) Beginning(ctx context.Context, field, prefix string, among *roaring.Bitmap) (*roaring.Bitmap, error) {
+	found := roaring.New()
+	if r.file == nil {
+		var failed error
+		err := r.termsThroughBleve(field, prefix, nil, func(term string, _ int) {
+			c, err := r.Postings(field, term)
+			if err != nil {
+				failed = err
+			} else if c.Docs != nil {
+				found.Or(c.Docs)
+			}
+		})
+		found.And(among)
+		return found, errors.Join(err, failed)
+	}
+	n := 0
+	err := r.walkTerms(field, prefix, func(term string, at uint64) (bool, error) {
+		c, err := r.postingsAt(at)
+		if err != nil {
+			return false, err
+		}
+		found.Or(c.Docs)
+		if n++; n%lookUpEach > 0 {
+			return true, nil
+		}
+		return among.AndCardinality(found) < among.GetCardinality(), ctx.Err()
+	})
+	found.And(among)
+	return found, err
+}
+
+// walkTerms calls visit for the terms of a field that begin with a prefix, in their order, with
+// the place of their postings, until it returns false.
+func (r *TermReader) walkTerms(field, prefix string, visit func(term string, at uint64) (bool, error)) error {
 	dict, err := r.dictionary(field)
 	if dict == nil || err != nil {
 		return err
 	}
 	it, err := dict.Iterator([]byte(prefix), nil)
-	for ; err == nil && most > 0; err = it.Next() {
-		most--
+	for ; err == nil; err = it.Next() {
 		term, at := it.Current()
 		if !bytes.HasPrefix(term, []byte(prefix)) {
 			return nil
 		}
-		if term := string(term); keep(term) {
-			docs, _, err := r.countAmong(at, nil)
-			if err != nil {
-				return err
-			}
-			visit(term, docs)
+		if more, err := visit(string(term), at); !more || err != nil {
+			return err
 		}
 	}
-	if err == nil || errors.Is(err, vellum.ErrIteratorDone) {
+	if errors.Is(err, vellum.ErrIteratorDone) {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", errPostings, err)
