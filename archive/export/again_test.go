@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,11 +101,38 @@ func TestAQueryKeepsTheMergedPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	exportTo(t, a, Options{Dir: everything, Format: JSON, Notes: d})
-	for dir, want := range map[string]int{everything: 3, t.TempDir(): 1} {
-		exportTo(t, a, Options{Dir: dir, Format: NDJSON, IDs: []int64{1}, Notes: d})
+	lines := func(dir string, want int) {
+		t.Helper()
 		if raw, err := os.ReadFile(filepath.Join(dir, notes.FileName)); err != nil || bytes.Count(raw, []byte("\n")) != want {
 			t.Errorf("%v, want %d lines of\n%s", err, want, raw)
 		}
+	}
+	for dir, want := range map[string]int{everything: 3, t.TempDir(): 1} {
+		exportTo(t, a, Options{Dir: dir, Format: NDJSON, IDs: []int64{1}, Notes: d})
+		lines(dir, want)
+	}
+	for name, last := range map[string]struct { // of a query, into a folder with everything
+		whole, format Format
+		want          int
+	}{"its meetings are kept": {JSON, JSON, 3}, "its file of meetings is replaced": {NDJSON, NDJSON, 1}, "another file": {NDJSON, JSON, 3}} {
+		t.Run(name, func(t *testing.T) {
+			for _, earlier := range []bool{false, true} { // the folder is of 0.9.0
+				dir := t.TempDir()
+				exportTo(t, a, Options{Dir: dir, Format: last.whole, Notes: d})
+				if earlier {
+					l, err := openLedger(t.Context(), dir)
+					if err == nil {
+						_, err = l.tx.Exec(`DROP TABLE whole`)
+						err = errors.Join(err, l.close())
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				exportTo(t, a, Options{Dir: dir, Format: last.format, IDs: []int64{1}, Notes: d})
+				lines(dir, last.want)
+			}
+		})
 	}
 }
 

@@ -67,13 +67,17 @@ const ledgerSchema = `
 	CREATE INDEX present_by_meeting ON present (format, recording_id);
 	PRAGMA user_version = 1`
 
-// ledgerAdditions are columns that came later, by their tables. An earlier version of the
+// ledgerAdditions are columns that came later, by their tables, and the step that fills them from
+// the files of an earlier version. An earlier version of the
 // program does not know them, and writes rows without.
-var ledgerAdditions = []struct{ table, column, change string }{
-	{"files", "recipients", `ALTER TABLE files ADD COLUMN recipients TEXT NOT NULL DEFAULT ''`}, // a hash of the age recipients
-	{"present", "name", `ALTER TABLE present ADD COLUMN name TEXT NOT NULL DEFAULT ''`},         // the person's in that meeting
-	{"joined", "recording_id", `CREATE TABLE joined (recording_id INTEGER PRIMARY KEY) STRICT`}, // the meetings of meetings.ndjson
-	{"whole", "format", `CREATE TABLE whole (format TEXT PRIMARY KEY) STRICT`},                  // notes.ndjson, where an export without a query wrote it
+var ledgerAdditions = []struct {
+	table, column, change string
+	fill                  func(*ledger) error
+}{
+	{"files", "recipients", `ALTER TABLE files ADD COLUMN recipients TEXT NOT NULL DEFAULT ''`, nil}, // a hash of the age recipients
+	{"present", "name", `ALTER TABLE present ADD COLUMN name TEXT NOT NULL DEFAULT ''`, nil},         // the person's in that meeting
+	{"joined", "recording_id", `CREATE TABLE joined (recording_id INTEGER PRIMARY KEY) STRICT`, nil}, // the meetings of meetings.ndjson
+	{"whole", "format", `CREATE TABLE whole (format TEXT PRIMARY KEY) STRICT`, (*ledger).findWhole},  // the formats that have every meeting
 }
 
 // ledger is the open ledger of an export's directory. Its methods may be
@@ -188,7 +192,9 @@ func (l *ledger) prepareSchema() error {
 		var ignored int
 		found, err := l.Scan(`SELECT 1 FROM pragma_table_info(?) WHERE name = ?`, []any{a.table, a.column}, &ignored)
 		if err == nil && !found {
-			_, err = l.tx.Exec(a.change)
+			if _, err = l.tx.Exec(a.change); err == nil && a.fill != nil {
+				err = a.fill(l)
+			}
 		}
 		if err != nil {
 			return err

@@ -1,14 +1,19 @@
 package export
 
 import (
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"minutebook/archive/notes"
 	"minutebook/internal/sqlite"
 )
 
@@ -104,24 +109,54 @@ func (l *ledger) setJoined(ids []int64) error {
 	return l.afterWrite(err)
 }
 
-// setWhole says that notes.ndjson is of an export of everything.
-func (l *ledger) setWhole() error {
+// setWhole says whether the directory has every meeting, and so notes.ndjson everybody's rows, by
+// the exports in a format.
+func (l *ledger) setWhole(format Format, is bool) error {
+	change := `DELETE FROM whole WHERE format = ?`
+	if is {
+		change = `INSERT OR IGNORE INTO whole (format) VALUES (?)`
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.Exec(`INSERT OR IGNORE INTO whole (format) VALUES (?)`, NDJSON)
+	_, err := l.Exec(change, format)
 	return l.afterWrite(err)
 }
 
-// isWhole reports whether notes.ndjson was of an export of everything.
+// isWhole reports whether the directory has every meeting, in a format that an import reads.
 func (l *ledger) isWhole() (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var ignored int
-	found, err := l.Scan(`SELECT 1 FROM whole WHERE format = ?`, []any{NDJSON}, &ignored)
+	found, err := l.Scan(`SELECT 1 FROM whole LIMIT 1`, nil, &ignored)
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", ledgerName, err)
 	}
 	return found, nil
+}
+
+// findWhole sets the directory of an earlier version to whole where its notes.ndjson has rows
+// about no meeting. The format is the one that wrote the file last, whose hash the ledger has.
+func (l *ledger) findWhole() error {
+	for _, format := range []Format{JSON, NDJSON} {
+		f, err := l.findFile("file:"+notes.FileName, format)
+		if err != nil {
+			return err
+		}
+		if f == nil || f.Sealed {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(filepath.Dir(l.path), filepath.FromSlash(f.Name)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if f.SHA256 != fmt.Sprintf("%x", sha256.Sum256(content)) || !notes.HavePersons(content) {
+			continue
+		}
+		if err := l.setWhole(format, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pageFiles returns the pages of people and of the list of meetings, in a format.

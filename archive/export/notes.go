@@ -101,9 +101,15 @@ func (m *Meeting) checkItem(item api.ActionItem) (at time.Duration, mark rune) {
 // the directory has them.
 func (x *run) noteIDs() (ids []int64, persons bool, err error) {
 	if x.IDs == nil {
-		return nil, true, x.ledger.setWhole()
+		return nil, true, x.ledger.setWhole(x.Format, true)
 	}
-	if ids, err = x.ledger.readableMeetings(); err == nil {
+	if x.Format == NDJSON { // whose file of all meetings is replaced; JSON adds files
+		err = x.ledger.setWhole(NDJSON, false)
+	}
+	if err == nil {
+		ids, err = x.ledger.readableMeetings()
+	}
+	if err == nil {
 		persons, err = x.ledger.isWhole()
 	}
 	return append(slices.Concat([]int64{}, x.IDs), ids...), persons, err

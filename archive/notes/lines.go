@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,6 +143,17 @@ func (d *DB) writePersons(x *lineWriter) error {
 		x.write(s.Person, func(author string) line { return line{Saved: &savedLine{s.Name, s.Query, author, s.CreatedAt}} })
 	}
 	return x.err
+}
+
+// HavePersons reports whether lines of an export have rows about no meeting.
+func HavePersons(lines []byte) bool {
+	for text := range bytes.Lines(lines) {
+		var l line
+		if json.Unmarshal(text, &l) == nil && (l.Person != nil || l.Saved != nil) {
+			return true
+		}
+	}
+	return false
 }
 
 // lineWriter writes lines and remembers the first error.
