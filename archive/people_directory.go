@@ -143,14 +143,15 @@ func userRows(account string, users []api.User) ([][]any, error) {
 }
 
 // EndUsers drops the users that an account showed, which it may not read any more.
-// Who was deactivated then still is, until a later list or the person's own key says
-// otherwise. Only account admins may read users (2.6): the account's person is none, and
+// Who was deactivated then still is, until a later list, the person's own key or
+// [Archive.PutLocalUser] says otherwise. Only account admins may read users (2.6): the account's person is none, and
 // permissions of an admin in earlier lists of other accounts are dropped too.
 func (a *Archive) EndUsers(ctx context.Context, account string) error {
 	return a.putDirectory(ctx, "", rowReplacement{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}},
 		rowReplacement{table: "users", set: "settings_level = '', settings_teams = '[]', view_level = '', view_teams = '[]'",
 			scope: "account <> '" + LocalAccount + "' AND settings_level = '" + api.SettingsAccountAdmin + "' AND email IN (SELECT email FROM account_people WHERE account = ?)",
-			args:  []any{account}})
+			args:  []any{account}},
+		rowReplacement{table: "directory_lists", scope: "account = ? AND list = '" + endedList + "'", args: []any{account}, rows: [][]any{{account, endedList, 0}}})
 }
 
 // PutAccountPerson sets the person of an account; "" means nobody. That person sees the
@@ -190,6 +191,9 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 			if _, err := t.Exec(rankList, account, list); err != nil {
 				return err
 			}
+			if _, err := t.Exec(`DELETE FROM directory_lists WHERE account = ? AND list = '`+endedList+`'`, account); err != nil {
+				return err
+			}
 		}
 		after, err := directoryText(ctx, tx, lists)
 		if err != nil || before == after {
@@ -207,10 +211,11 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 }
 
 // The readings that have a rank: of a list of users, of one that may lack users, and the
-// beginning of a walk.
+// beginning of a walk. endedList says that an account may not read users any more.
 const (
 	usersList     = "users"
 	someUsersList = "some users"
+	endedList     = "ended users"
 )
 
 func walkList(query string) string { return "walk/" + query }

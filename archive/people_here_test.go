@@ -37,6 +37,19 @@ func TestADeactivationAtTheServiceCounts(t *testing.T) {
 			}
 			return a.SetAccounts(ctx, []AccountSetting{{Name: "zed"}})
 		}, api.StatusDeactivated},
+		{"active in the whole list of here", func() error { return put(LocalAccount, api.StatusActive) }, api.StatusDeactivated},
+		{"made active here", func() error { return a.PutLocalUser(ctx, userWithView(kim, api.StatusActive)) }, api.StatusActive},
+		{"the account comes back, and says the same", func() error {
+			if err := a.SetAccounts(ctx, []AccountSetting{{Name: "zed"}, {Name: "boss"}}); err != nil {
+				return err
+			}
+			return put("boss", api.StatusDeactivated)
+		}, api.StatusDeactivated},
+		{"made active here, and the list is read", func() error { return a.PutLocalUser(ctx, userWithView(kim, api.StatusActive)) }, api.StatusDeactivated},
+		{"the list may not be read any more", func() error { return a.EndUsers(ctx, "boss") }, api.StatusDeactivated},
+		{"made active here after that", func() error { return a.PutLocalUser(ctx, userWithView(kim, api.StatusActive)) }, api.StatusActive},
+		{"the list is read again", func() error { return put("boss", api.StatusDeactivated) }, api.StatusDeactivated},
+		{"made active here before the next list", func() error { return a.PutLocalUser(ctx, userWithView(kim, api.StatusActive)) }, api.StatusDeactivated},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)

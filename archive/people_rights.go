@@ -215,6 +215,23 @@ func (t *applying) reactivate(w Walk) error {
 	return logChange(t.Context(), t.Tx(), 0, ChangeDirectory, "", t.at)
 }
 
+// PutLocalUser adds a user to this program's own directory, or replaces the one with the same
+// address, as a person says now. It ends a deactivation by a list that is read no more: its
+// account has left, or may not read it. The list counts again where it is read again.
+func (a *Archive) PutLocalUser(ctx context.Context, u api.User) error {
+	row, err := userRow(LocalAccount, u)
+	if err != nil {
+		return err
+	}
+	email := api.FoldEmail(u.Email)
+	changes := []rowReplacement{{table: "users", scope: "account = '" + LocalAccount + "' AND email = ?", args: []any{email}, rows: [][]any{row}}}
+	if u.Status != api.StatusDeactivated {
+		changes = append(changes, rowReplacement{table: "users", scope: "email = ? AND status = '" + api.StatusDeactivated + "' AND account <> '" + LocalAccount + "'" +
+			" AND (NOT " + configuredTerm + " OR account IN (SELECT account FROM directory_lists WHERE list = '" + endedList + "'))", args: []any{email}})
+	}
+	return a.putDirectory(ctx, "", changes...)
+}
+
 // addPeople takes rows of an address each.
 func addPeople(people map[string]bool) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {

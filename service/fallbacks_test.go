@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"minutebook/api"
+	"minutebook/archive"
 	"minutebook/internal/testrun"
 )
 
@@ -63,7 +64,8 @@ func TestWhoIsNoAdminAnyMoreHasPermissions(t *testing.T) {
 }
 
 // TestADeactivationAtTheServiceEndsAKey creates a user here whom a list then deactivates: the
-// key works no more, and the owner is told why the user cannot be made active.
+// key works no more, and the owner is told why the user cannot be made active, until the account
+// with the list has left.
 func TestADeactivationAtTheServiceEndsAKey(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s, a := newOverlay(t)
@@ -80,4 +82,12 @@ func TestADeactivationAtTheServiceEndsAKey(t *testing.T) {
 		t.Errorf("made active: %v", err)
 	}
 	s.get("/meetings", key, 401)
+	if err := a.SetAccounts(t.Context(), []archive.AccountSetting{{Name: "ada"}}); err != nil { // the list is read no more
+		t.Fatal(err)
+	}
+	s.get("/meetings", key, 401)
+	if err := s.SetUserStatus(t.Context(), user.Email, api.StatusActive); err != nil {
+		t.Error(err)
+	}
+	s.get("/meetings", key, 200)
 }

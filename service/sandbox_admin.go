@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"minutebook/api"
-	"minutebook/archive"
 	"minutebook/internal/sqlite"
 	"minutebook/service/mirror"
 )
@@ -94,13 +93,8 @@ func (s *Service) changeDirectory(ctx context.Context, change func() error) erro
 }
 
 func (s *Service) putUser(ctx context.Context, u api.User) error {
-	users, err := s.archive.UsersOf(ctx, archive.LocalAccount)
-	if err != nil {
-		return err
-	}
 	u.Email = api.FoldEmail(u.Email)
-	users = slices.DeleteFunc(users, func(other api.User) bool { return other.Email == u.Email })
-	if err := s.archive.PutUsers(ctx, archive.LocalAccount, append(users, u)); err != nil {
+	if err := s.archive.PutLocalUser(ctx, u); err != nil {
 		return err
 	}
 	if err := s.mirror.Refresh(ctx); err != nil {
