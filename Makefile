@@ -25,6 +25,7 @@ static: ## bin/minutebook without shared libraries, as the container has it
 	packaging/build bin/minutebook
 
 dist: ## the packages of a release in bin/dist: archives, .deb, .rpm, licences, checksums
+	rm -rf bin/dist
 	packaging/dist bin/dist
 
 image: ## the container minutebook
