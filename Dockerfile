@@ -18,7 +18,7 @@ RUN VERSION=$VERSION packaging/build /out/minutebook ${TARGETARCH:-$(go env GOHO
 # Nothing but the program, which holds the time zones, and the certificates it trusts.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /src/packaging/container.toml /etc/minutebook/config.toml
+COPY --from=build --chmod=0644 /src/packaging/container.toml /etc/minutebook/config.toml
 COPY --from=build /out/minutebook /usr/bin/minutebook
 COPY --from=build --chown=65532:65532 /out/data /data
 COPY --from=build --chown=65532:65532 /out/backups /backups

@@ -149,10 +149,10 @@ func TestImagesHaveAPlaceForBackups(t *testing.T) {
 }
 
 // TestDockerfileCopiesWhatIsThere looks for the files that the image and the packages take
-// from the source.
+// from the source. The image's user can read them, whatever their modes are there.
 func TestDockerfileCopiesWhatIsThere(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	for file, pattern := range map[string]string{"../Dockerfile": `(?m)^COPY --from=build /src/(\S+)`, "nfpm.yaml": `(?m)^  \w+: (packaging/\S+)$`} {
+	for file, pattern := range map[string]string{"../Dockerfile": `(?m)^COPY --from=build --chmod=0644 /src/(\S+)`, "nfpm.yaml": `(?m)^  \w+: (packaging/\S+)$`} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
