@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -17,7 +19,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-sr
 // refuses returns why a request is answered under no address of this page, and the status
 // that says so, 0 for a request that is not refused.
 func (s *server) refuses(r *http.Request) (reason string, status int) {
-	asksNobody := s.Identify == nil && s.Entry.isOwners()
+	asksNobody := s.asksNobody()
 	switch {
 	case !hostAllowed(r, s.hosts) && asksNobody:
 		return "this archive has one owner and is not served under that host name; ask by its IP address", http.StatusMisdirectedRequest
@@ -26,9 +28,15 @@ func (s *server) refuses(r *http.Request) (reason string, status int) {
 	case asksNobody && !s.isMonitor && isForwarded(r):
 		return "this archive has one owner and asks nobody who they are, so it answers no proxy; " +
 			`write access = "people" or "proxy" under [web] in the configuration`, http.StatusForbidden
+	case asksNobody && !s.isMonitor && s.noticesProxy(r):
+		return "this archive has one owner and asks nobody who they are, and a proxy leads to it, so it answers nobody; " +
+			`remove the proxy and restart minutebook, or write access = "people" or "proxy" under [web] in the configuration`, http.StatusForbidden
 	}
 	return "", 0
 }
+
+// asksNobody reports whether whoever reaches the page is its owner.
+func (s *server) asksNobody() bool { return s.Identify == nil && s.Entry.isOwners() }
 
 // hostNames returns the names under which a page answers beside loopback ones.
 func hostNames(o *Options) map[string]bool {
@@ -57,13 +65,34 @@ func (s *server) guard(next http.Handler) http.Handler {
 			http.Error(w, reason, status)
 			return
 		}
+		if s.asksNobody() && !s.isMonitor {
+			h.Set("X-Accel-Redirect", s.insteadPath)
+		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// isForwarded reports whether a request comes through a proxy: one on this machine that
-// writes the Host itself would let everybody in. nginx says nothing of itself unless it is
-// told to, and speaks HTTP/1.0 or ends the connection of each request, as no browser does.
+// noticesProxy reports whether this request, or an earlier one, shows that a proxy leads here
+// that says nothing of itself. nginx delivers no answer that names insteadPath in X-Accel-Redirect,
+// and asks for that path in its place. Nobody else learns the path by a proxy, nor a page of another site.
+func (s *server) noticesProxy(r *http.Request) bool {
+	if (r.URL.Path == s.insteadPath || isRewritten(r)) && !s.hasProxy.Swap(true) {
+		s.Logger.Error().Msg("a proxy leads to the page, which asks nobody who they are: it answers nobody until a restart")
+	}
+	return s.hasProxy.Load()
+}
+
+// isRewritten reports whether somebody has changed the Host on the way: the browser asks its
+// own site, and names that by another host.
+func isRewritten(r *http.Request) bool {
+	site, err := url.Parse(cmp.Or(r.Header.Get("Origin"), r.Referer()))
+	return r.Header.Get("Sec-Fetch-Site") == "same-origin" && err == nil && site.Host != "" && !strings.EqualFold(site.Host, r.Host)
+}
+
+// isForwarded reports whether a request comes through a proxy that shows by itself: one on this
+// machine that writes the Host itself would let everybody in. nginx before 1.29.7 says nothing of
+// itself unless it is told to, and speaks HTTP/1.0 or ends the connection of each request, as no
+// browser does.
 func isForwarded(r *http.Request) bool {
 	if !r.ProtoAtLeast(1, 1) || r.Close && r.Header.Get("Accept-Language") != "" {
 		return true

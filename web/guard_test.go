@@ -2,13 +2,19 @@ package web
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -75,22 +81,27 @@ func TestProxiesReachNoOwner(t *testing.T) {
 }
 
 // nginx says nothing of itself where its configuration has proxy_pass alone: it writes the
-// Host, and speaks HTTP/1.0, or with proxy_http_version 1.1 ends each connection.
+// Host, and before 1.29.7 speaks HTTP/1.0, or with proxy_http_version 1.1 ends each connection.
 func TestSilentProxiesReachNoOwner(t *testing.T) {
 	s := newSite(t)
 	o := s.options()
 	o.Identify = nil
-	page, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for text, want := range map[string]int{
 		"GET / HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nAccept-Language: en\r\n\r\n":                      200, // a browser
 		"GET / HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nConnection: close\r\n\r\n":                        200, // a script
 		"GET / HTTP/1.0\r\nHost: 127.0.0.1:8377\r\nConnection: close\r\n\r\n":                        403,
 		"GET / HTTP/1.0\r\nHost: 127.0.0.1:8377\r\nConnection: keep-alive\r\n\r\n":                   403,
 		"GET / HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nConnection: close\r\nAccept-Language: en\r\n\r\n": 403,
+		// Chromium within the page, itself and through a proxy that writes the Host
+		"GET /now HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nConnection: keep-alive\r\nSec-Fetch-Site: same-origin\r\nReferer: http://127.0.0.1:8377/\r\n\r\n":    200,
+		"GET /now HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nConnection: keep-alive\r\nSec-Fetch-Site: cross-site\r\nReferer: https://wiki.example/\r\n\r\n":      200,
+		"GET /now HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nSec-Fetch-Site: same-origin\r\nReferer: https://minutes.example/\r\n\r\n":                            403,
+		"POST /now/looked HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nSec-Fetch-Site: same-origin\r\nOrigin: https://minutes.example\r\nContent-Length: 0\r\n\r\n": 403,
 	} {
+		page, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
 		if err != nil {
 			t.Fatal(err)
@@ -100,6 +111,101 @@ func TestSilentProxiesReachNoOwner(t *testing.T) {
 			t.Errorf("%q: %d, want %d", text, w.Code, want)
 		}
 	}
+}
+
+// TestNginxDeliversNoOwnersPage runs nginx before the page of an archive that asks nobody, with
+// headers as nginx from 1.29.7 on sends them: a program that asks through it gets no answer of
+// the page, and then nobody does. People who sign in come through.
+func TestNginxDeliversNoOwnersPage(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Skip("this test needs nginx")
+	}
+	s := newSite(t)
+	for name, want := range map[string]int{"people": 200, "owner": 403} {
+		t.Run(name, func(t *testing.T) {
+			o := s.options()
+			if name == "owner" {
+				o.Identify = nil
+			}
+			handler, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := httptest.NewServer(handler)
+			defer page.Close()
+			proxy := startNginx(t, nginx, page.URL)
+			direct, answer := getText(t, page.Client(), page.URL+"/api/v1/meetings")
+			if direct.StatusCode != 200 || !strings.Contains(answer, `"meetings"`) {
+				t.Fatalf("without a proxy: %d %.300s", direct.StatusCode, answer)
+			}
+			through, answer := getText(t, proxy, "http://minutes.example/api/v1/meetings")
+			if through.StatusCode != want || strings.Contains(answer, `"meetings"`) != (want == 200) {
+				t.Errorf("through nginx: %d %.300s", through.StatusCode, answer)
+			}
+			direct, answer = getText(t, page.Client(), page.URL+"/")
+			if direct.StatusCode != want || strings.Contains(answer, "restart minutebook") != (want == 403) {
+				t.Errorf("afterwards without nginx: %d %.300s", direct.StatusCode, answer)
+			}
+		})
+	}
+}
+
+// getText returns the answer at an address.
+func getText(t *testing.T, client *http.Client, address string) (*http.Response, string) {
+	t.Helper()
+	resp, err := client.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+// startNginx starts an nginx before the page and returns a client whose requests go through it.
+func startNginx(t *testing.T, program, page string) *http.Client {
+	t.Helper()
+	dir := t.TempDir()
+	text := `daemon off; master_process off; pid nginx.pid; error_log stderr; events {}
+http {
+	access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+	server {
+		listen unix:nginx.sock;
+		location / { proxy_pass ` + page + `; proxy_http_version 1.1; proxy_set_header Connection ""; }
+	}
+}`
+	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-p", dir, "-c", "nginx.conf", "-e", "stderr")
+	cmd.Dir = dir
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	socket := filepath.Join(dir, "nginx.sock")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			conn.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nginx does not answer: %v: %s", err, log.String())
+		}
+	}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
 }
 
 // TestPagesAskNobodyElse looks for the things the policy would block anyway: inline

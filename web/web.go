@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -136,6 +137,9 @@ type server struct {
 
 	isMonitor bool // it answers for NewMonitor
 
+	insteadPath string      // where nginx leads, see noticesProxy
+	hasProxy    atomic.Bool // a proxy leads to a page that asks nobody
+
 	next atomic.Pointer[server] // the page that has replaced this one; nil: none has
 }
 
@@ -190,7 +194,8 @@ func newServer(o Options) (*server, error) {
 		return nil, fmt.Errorf("make the page's key: %w", err)
 	}
 	s := &server{Options: o, base: base, hosts: hostNames(&o), pages: pages, assets: assets, places: places,
-		langs: text.NewLanguages(), bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
+		langs: text.NewLanguages(), bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge},
+		insteadPath: "/proxied-" + rand.Text()}
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err
 	}
