@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -195,6 +196,9 @@ func (d *daemon) openListeners(ctx context.Context) (err error) {
 // listen opens a listener; the error names the setting to change.
 func listen(setting, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w; ports below 1024 are root's: give the address to a socket of systemd (docs/systemd.md), or choose a higher port", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s (%s): %w", address, setting, err)
 	}
