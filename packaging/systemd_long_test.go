@@ -60,9 +60,9 @@ func TestServiceUnderSystemd(t *testing.T) {
 			install -d -o minutebook -m 0700 /mnt/usb/minutes; systemctl restart minutebook && minutebook sync && minutebook doctor --offline; minutebook backup /mnt/usb/minutes
 			rm /etc/minutebook/config.toml /etc/systemd/system/minutebook.service.d/disk.conf; systemctl daemon-reload && systemctl restart minutebook; kill $sandbox`,
 			[]string{"active\n", "/mnt/usb/minutes can be written", "generation-000001: "}},
-		{"a program that lowers its priority, as encoders do", `printf '[Service]\nExecStartPre=nice -n 5 echo encoded\n' >/etc/systemd/system/minutebook.service.d/nice.conf
+		{"a configuration without secrets, a program that lowers its priority, as encoders do", `printf '[verify]\ndays = 9\n' >/etc/minutebook/config.toml; printf '[Service]\nExecStartPre=nice -n 5 echo encoded\n' >/etc/systemd/system/minutebook.service.d/nice.conf
 			systemctl daemon-reload && systemctl restart minutebook; journalctl -u minutebook -o cat | grep -c ^encoded; systemctl is-active minutebook
-			rm /etc/systemd/system/minutebook.service.d/nice.conf; systemctl daemon-reload`, []string{"\n1\nactive"}},
+			rm /etc/minutebook/config.toml /etc/systemd/system/minutebook.service.d/nice.conf; systemctl daemon-reload`, []string{"\n1\nactive"}},
 		{"crash", `systemctl kill -s ABRT --kill-who=main minutebook; for n in $(seq 60); do sleep 1; systemctl is-active -q minutebook && break; done
 			systemctl is-active minutebook; systemctl show -p NRestarts minutebook`, []string{"active", "NRestarts=1"}},
 		{"remove", `dpkg -r minutebook 2>&1; systemctl is-active minutebook; ls -d /usr/bin/minutebook /usr/lib/systemd/system/minutebook.service /var/lib/minutebook/archive.db 2>&1; true`,

@@ -74,7 +74,8 @@ func (s *server) guard(next http.Handler) http.Handler {
 
 // noticesProxy reports whether this request, or an earlier one, shows that a proxy leads here
 // that says nothing of itself. nginx delivers no answer that names insteadPath in X-Accel-Redirect,
-// and asks for that path in its place. Nobody else learns the path by a proxy, nor a page of another site.
+// and asks for that path in its place. The path is a secret: a page of another site can open
+// addresses here, and reads no headers.
 func (s *server) noticesProxy(r *http.Request) bool {
 	if (r.URL.Path == s.insteadPath || isRewritten(r)) && !s.hasProxy.Swap(true) {
 		s.Logger.Error().Msg("a proxy leads to the page, which asks nobody who they are: it answers nobody until a restart")

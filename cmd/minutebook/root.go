@@ -226,8 +226,10 @@ func (m *Main) readConfiguration() (control.Configuration, error) {
 // about the installed service finds the secrets that systemd keeps for it while it runs.
 func (m *Main) configFile() (string, error) {
 	path, err := m.findConfig()
-	if m.isInstalled(path) && m.getenv("CREDENTIALS_DIRECTORY") == "" {
-		m.Environ = append(m.Environ, "CREDENTIALS_DIRECTORY="+m.joinRoot(installedCredentials))
+	if dir := m.joinRoot(installedCredentials); m.isInstalled(path) && m.getenv("CREDENTIALS_DIRECTORY") == "" {
+		if _, err := os.ReadDir(dir); err == nil { // systemd hides those of all units from one that has none
+			m.Environ = append(m.Environ, "CREDENTIALS_DIRECTORY="+dir)
+		}
 	}
 	return path, err
 }
