@@ -2,7 +2,10 @@ package mcp
 
 import (
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
+
+	"minutebook/search"
 )
 
 // The bounds of answers, in bytes.
@@ -29,6 +32,33 @@ func shorten(text string) string {
 		return cut + "…"
 	}
 	return text
+}
+
+// shortenAround is shorten for a text of which a search shows a snippet: it leaves out the
+// beginning where the first hit of the snippet is too far from it.
+func shortenAround(text string, snippet []search.Span) string {
+	if len(text) <= maxItem {
+		return text
+	}
+	if len(snippet) > 0 && snippet[0] == (search.Span{Text: "… "}) {
+		snippet = snippet[1:]
+	}
+	piece, hit := "", -1
+	for _, s := range snippet {
+		if s.Hit && hit < 0 {
+			hit = len(piece)
+		}
+		piece += s.Text
+	}
+	begin := strings.Index(text, strings.TrimSuffix(piece, " …"))
+	if hit < 0 || begin < 0 || begin+len(piece) <= maxItem {
+		return shorten(text)
+	}
+	from := min(begin+hit-maxItem/2, len(text)-maxItem)
+	for !utf8.RuneStart(text[from]) {
+		from++
+	}
+	return "…" + shorten(text[from:])
 }
 
 // cutList returns the beginning of a list, at most maxPart in JSON.

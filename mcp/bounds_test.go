@@ -144,6 +144,40 @@ func TestLongMeetingsAreCut(t *testing.T) {
 	}
 }
 
+// TestTheWordsFoundAreInTheAnswer finds words at the beginning, in the middle and at the end of
+// an entry and of an action item that are too long for an answer.
+func TestTheWordsFoundAreInTheAnswer(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	filler := strings.Repeat("äx ", 4000)
+	said := "alpha " + filler + "bravo " + filler + "bravo charlie"
+	item := filler + "delta " + filler
+	raw, err := json.Marshal(map[string]any{"recording_id": 1, "transcript": []any{map[string]any{"speaker": map[string]any{"display_name": "Ada"}, "text": said, "timestamp": "00:00:01"}},
+		"action_items": []any{map[string]any{"description": item}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	archivetest.Apply(t, s.Archive, archivetest.Epoch, raw)
+	if err := s.Index.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, s)
+	for query, where := range map[string]string{"alpha": "alpha äx", "bravo": "äx bravo äx", "charlie": "bravo charlie", `"bravo charlie"`: "bravo charlie", `"bravo äx"`: "bravo äx", "delta": "äx delta äx", "speaker:ada id:1": "alpha äx"} {
+		var answer searchAnswer
+		if problem := call(t, c, "search_meetings", map[string]any{"query": query}, &answer); problem != "" {
+			t.Fatal(problem)
+		}
+		if len(answer.Meetings) != 1 || len(answer.Meetings[0].Moments) == 0 {
+			t.Errorf("%s finds %+v", query, answer)
+			continue
+		}
+		got := answer.Meetings[0].Moments[0].Text
+		kept := strings.TrimSuffix(strings.TrimPrefix(got, "…"), "…")
+		if !strings.Contains(got, where) || len(got) > maxItem+2*len("…") || len(kept) < maxItem/2 || !strings.Contains(said+item, kept) || strings.HasPrefix(said, kept) == strings.HasPrefix(got, "…") {
+			t.Errorf("%s: %d bytes, from %.40q", query, len(got), got)
+		}
+	}
+}
+
 // sampleID returns the id of a meeting of the sample.
 func sampleID(t *testing.T, s *Server) int64 {
 	t.Helper()

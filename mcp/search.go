@@ -77,7 +77,7 @@ func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArg
 	for _, h := range answer.Meetings {
 		f := found{head: s.head(h.Row), Moments: []moment{}}
 		for _, m := range h.Moments {
-			v := moment{Speaker: m.Speaker, Text: shorten(m.Text), Part: string(m.Part)}
+			v := moment{Speaker: m.Speaker, Text: shortenAround(m.Text, m.Snippet), Part: string(m.Part)}
 			if m.Offset >= 0 {
 				v.At, v.URL = api.FormatOffset(m.Offset), s.link(h.Row.RecordingID, m.Offset)
 			}
