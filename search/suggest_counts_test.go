@@ -94,3 +94,29 @@ func TestCountsAreOfWhatChoosingFinds(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestedPeopleRecordedOrSpoke asks for recorders, speakers and assignees, of whom there are
+// few among many guests who take part in more meetings.
+func TestSuggestedPeopleRecordedOrSpoke(t *testing.T) {
+	h := newFixture(t)
+	var guests []any
+	for i := range 60 {
+		guests = append(guests, map[string]any{"name": fmt.Sprintf("Guest %02d", i), "email": fmt.Sprintf("g%d@client.example", i), "email_domain": "client.example", "is_external": true})
+	}
+	for i, name := range []string{"Gina Record", "Zoe Record", "GINA RECORD"} {
+		h.add(meeting(int64(i+1), "Plan", "en", day(i+1), []utterance{{0, []string{"Gus Speak", "Zed Speak"}[i%2], "Yes."}}, map[string]any{"calendar_invitees": guests,
+			"recorded_by":  map[string]any{"name": name, "email": "r@own.example", "email_domain": "own.example", "team": "Sales"},
+			"action_items": []any{map[string]any{"description": "Call", "completed": false, "user_generated": true, "assignee": map[string]any{"name": "Gus Speak"}}}}))
+	}
+	h.catchUp()
+	for typed, want := range map[string]string{"recorded-by:": "GINA RECORD 2, Zoe Record 1", "recorded-by:g": "GINA RECORD 2", "speaker:": "Gus Speak 2, Zed Speak 1", "speaker:g": "Gus Speak 2",
+		"speaker:z": "Zed Speak 1", "assignee:g": "Gus Speak 3", "recorded-by:guest": ""} {
+		var got []string
+		for _, s := range h.suggested(typed, everyone) {
+			got = append(got, fmt.Sprint(s.Text, " ", s.Count))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s suggests %q, want %q", typed, got, want)
+		}
+	}
+}

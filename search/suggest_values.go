@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"minutebook/search/query"
+	"minutebook/search/text"
 )
 
 // countMany counts the visible meetings by the values of a field with several.
@@ -13,6 +14,26 @@ func (s *snapshot) countMany(field int) []int {
 	s.addMany(counts, s.visible(), field)
 	s.x.columns.addSpellings(counts)
 	return counts
+}
+
+// countNamed counts the visible meetings by the names of those of their people who have a kind
+// of keys in any: not all speak, or record.
+func (s *snapshot) countNamed(kind string) ([]int, error) {
+	counts := s.countMany(multiPeople)
+	if kind == keyPerson {
+		return counts, nil
+	}
+	keys, err := s.keysWithPrefix(kind)
+	named := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		named[key] = true
+	}
+	for n, value := range s.x.columns.allValues()[:len(counts)] {
+		if counts[n] > 0 && !named[kind+text.Fold(value)] {
+			counts[n] = 0
+		}
+	}
+	return counts, err
 }
 
 // countSingle counts the visible meetings by the value of a field with one.
@@ -74,8 +95,10 @@ func (s *snapshot) suggestValues(t typed) ([]Suggestion, error) {
 	switch t.field {
 	case "person", "speaker", "recorded-by", "assignee":
 		keys := map[string]string{"person": keyPerson, "speaker": keySpeaker, "recorded-by": keyRecorder, "assignee": keyAssignee}[t.field]
-		var err error
-		values, err = s.countPeople(s.beginningWith(s.countMany(multiPeople), prefix, 4*most), keys, s.visible()) // not all speak, or record
+		counts, err := s.countNamed(keys)
+		if err == nil {
+			values, err = s.countPeople(s.beginningWith(counts, prefix, 4*most), keys, s.visible())
+		}
 		if err != nil {
 			return nil, err
 		}
