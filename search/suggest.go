@@ -118,9 +118,14 @@ func readTyped(input string) typed {
 // hideQuotesInWords puts other bytes in the places of quotation marks that belong to words.
 func hideQuotesInWords(input string) string {
 	out := []byte(input)
+	isOpen := false
 	for at, r := range input {
-		if query.IsQuoteInWord(input, at) {
+		switch {
+		case !strings.ContainsRune(quotes, r):
+		case query.IsQuoteInWord(input, at, isOpen):
 			copy(out[at:at+utf8.RuneLen(r)], "___")
+		default:
+			isOpen = !isOpen
 		}
 	}
 	return string(out)

@@ -26,6 +26,8 @@ func TestSuggestWithoutSpaces(t *testing.T) {
 		{"会議室 ", SuggestPhrase, "会議室を", `"会議室を" `},
 		{"budget 会議室", SuggestPhrase, "会議室", `budget "会議室" `},
 		{`ארה"ב anna l`, SuggestPerson, "Anna Lee", `ארה"ב person:"Anna Lee" `},
+		{`ב"ארץ נהדרת" anna l`, SuggestPerson, "Anna Lee", `ב"ארץ נהדרת" person:"Anna Lee" `},
+		{`"מ"פים בצה"ל" anna l`, SuggestPerson, "Anna Lee", `"מ"פים בצה"ל" person:"Anna Lee" `},
 		{"회의실 ", SuggestPhrase, "회의실 예산", `"회의실 예산" `},
 	} {
 		all := h.suggested(c.typed, everyone)

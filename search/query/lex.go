@@ -115,7 +115,7 @@ func (l *lexer) readQuoted(isValue bool) (string, bool) {
 		}
 		quote, size := utf8.DecodeRuneInString(rest[end:])
 		text.WriteString(rest[:end])
-		isInWord := IsQuoteInWord(l.in, len(l.in)-len(rest)+end)
+		isInWord := isBetweenHebrew(l.in, len(l.in)-len(rest)+end)
 		rest = rest[end+size:]
 		if isInWord {
 			text.WriteRune(quote)
@@ -164,7 +164,7 @@ func (l *lexer) readRun() string {
 	at := l.pos
 	for l.pos < len(l.in) {
 		r, size := l.peek()
-		if endsWord(r) && !IsQuoteInWord(l.in, l.pos) {
+		if endsWord(r) && !IsQuoteInWord(l.in, l.pos, false) {
 			break
 		}
 		l.pos += size
@@ -173,13 +173,72 @@ func (l *lexer) readRun() string {
 }
 
 // IsQuoteInWord reports whether a quotation mark stands at a place between two Hebrew letters,
-// as in an acronym, and so is a part of the word.
-func IsQuoteInWord(text string, at int) bool {
+// as in an acronym, and so is a part of the word. Where no phrase is open, one that opens a
+// phrase is none.
+func IsQuoteInWord(text string, at int, isOpen bool) bool {
+	return isBetweenHebrew(text, at) && (isOpen || !opensPhrase(text, at))
+}
+
+func isBetweenHebrew(text string, at int) bool {
 	quote, size := utf8.DecodeRuneInString(text[at:])
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
 	after, _ := utf8.DecodeRuneInString(text[at+size:])
 	return isQuote(quote) && unicode.Is(unicode.Hebrew, before) && unicode.Is(unicode.Hebrew, after)
 }
+
+// hebrewPrefixes are the letters that Hebrew writes in front of a word without a space.
+const hebrewPrefixes = "ובכלמשה"
+
+// opensPhrase reports whether a quotation mark between two Hebrew letters opens a phrase of
+// several words, as in ב"ארץ נהדרת": only prefixes stand before it in its run, it is the last
+// such mark before one that closes, and a space is between the two. Before the last letter of a
+// run it is that of an acronym.
+func opensPhrase(text string, at int) bool {
+	if !followsPrefixes(text, at) {
+		return false
+	}
+	_, size := utf8.DecodeRuneInString(text[at:])
+	for i, r := range text[at+size:] {
+		switch place := at + size + i; {
+		case !isQuote(r):
+		case !isBetweenHebrew(text, place):
+			return closes(text, place) && strings.ContainsFunc(text[at:place], unicode.IsSpace)
+		case followsPrefixes(text, place):
+			return false
+		}
+	}
+	return false
+}
+
+// followsPrefixes reports whether a quotation mark may stand between prefixes and a quoted word
+// of two letters or more.
+func followsPrefixes(text string, at int) bool {
+	_, size := utf8.DecodeRuneInString(text[at:])
+	run := text[:at]
+	if i := strings.LastIndexFunc(run, endsWord); i >= 0 {
+		_, n := utf8.DecodeRuneInString(run[i:])
+		run = run[i+n:]
+	}
+	letters := 0
+	for _, r := range text[at+size:] {
+		if unicode.Is(unicode.Hebrew, r) {
+			letters++
+		} else if !isQuote(r) {
+			break
+		}
+	}
+	return letters > 1 && strings.Trim(strings.TrimLeft(run, "-−"), hebrewPrefixes) == ""
+}
+
+// closes reports whether a quotation mark stands behind a word and before none.
+func closes(text string, at int) bool {
+	_, size := utf8.DecodeRuneInString(text[at:])
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	after, _ := utf8.DecodeRuneInString(text[at+size:])
+	return isOfWord(before) && !isOfWord(after)
+}
+
+func isOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // splitField takes "name:value" apart when name could be a field's. Addresses
 // of the web and times of the day are words.
