@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +15,16 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	tasks "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
 
 // Render converts a summary to safe HTML: without scripts, without images
-// (they would be requests to another host), with links that send no referrer. The
+// (they would be requests to another host), with links that send no referrer. No word is
+// lost: HTML is shown as it is written, and an image by its description. The
 // service's summaries link to moments of the recording under one of the addresses
 // own; these links get the address that to returns for the moment.
 func Render(source string, to func(seconds int64) string, own ...string) (template.HTML, error) {
@@ -29,7 +33,8 @@ func Render(source string, to func(seconds int64) string, own ...string) (templa
 	}
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(lowerHeadings{}, 100),
-			util.Prioritized(momentLinks{own, to}, 101))))
+			util.Prioritized(momentLinks{own, to}, 101))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(words{}, 100))))
 	var buf bytes.Buffer
 	if err := md.Convert([]byte(source), &buf); err != nil {
 		return "", fmt.Errorf("read the summary's Markdown: %w", err)
@@ -104,4 +109,51 @@ func (m momentLinks) parseMoment(address string) (int64, bool) {
 	}
 	seconds, err := strconv.ParseFloat(values.Get("timestamp"), 64)
 	return int64(seconds), err == nil && seconds >= 0 && seconds < 1e6
+}
+
+// words renders as text the nodes of a summary that its HTML cannot have.
+type words struct{}
+
+// RegisterFuncs registers the renderers.
+func (words) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(ast.KindRawHTML, entering(func(w util.BufWriter, source []byte, n ast.Node) {
+		writeHTML(w, source, n.(*ast.RawHTML).Segments)
+	}))
+	reg.Register(ast.KindHTMLBlock, entering(func(w util.BufWriter, source []byte, n ast.Node) {
+		block := n.(*ast.HTMLBlock)
+		_, _ = w.WriteString("<p>")
+		writeHTML(w, source, block.Lines())
+		if block.HasClosure() {
+			line := text.NewSegments()
+			line.Append(block.ClosureLine)
+			writeHTML(w, source, line)
+		}
+		_, _ = w.WriteString("</p>\n")
+	}))
+	reg.Register(ast.KindImage, entering(func(util.BufWriter, []byte, ast.Node) {})) // its description is within
+	reg.Register(tasks.KindTaskCheckBox, entering(func(w util.BufWriter, _ []byte, n ast.Node) {
+		box := "\u2610 "
+		if n.(*tasks.TaskCheckBox).IsChecked {
+			box = "\u2611 "
+		}
+		_, _ = w.WriteString(box)
+	}))
+}
+
+// entering returns a renderer that writes a node before its children.
+func entering(write func(util.BufWriter, []byte, ast.Node)) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, source []byte, n ast.Node, enters bool) (ast.WalkStatus, error) {
+		if enters {
+			write(w, source, n)
+		}
+		return ast.WalkContinue, nil
+	}
+}
+
+// lineBreak is the one element that a summary can write as HTML, escaped.
+var lineBreak = regexp.MustCompile(`(?i)&lt;br\s*/?&gt;`)
+
+// writeHTML writes HTML as text.
+func writeHTML(w util.BufWriter, source []byte, s *text.Segments) {
+	_, _ = w.Write(lineBreak.ReplaceAll(util.EscapeHTML(s.Value(source)), []byte("<br>")))
 }

@@ -52,3 +52,20 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
+
+// TestNoWordIsLost renders HTML, images and tasks, which the page shows as text.
+func TestNoWordIsLost(t *testing.T) {
+	for source, want := range map[string]string{
+		"It returns List<User> & Map<K, V>.":                                                     "<p>It returns List&lt;User&gt; &amp; Map&lt;K, V&gt;.</p>",
+		"| a |\n|---|\n| one<br>two<BR/>three |":                                                 "<td>one<br>two<br>three</td>",
+		"<details>\n<summary>More</summary>\nThe walrus & Co.<br />Twice.\n</details>\n\nAfter.": "<p>&lt;details&gt;\n&lt;summary&gt;More&lt;/summary&gt;\nThe walrus &amp; Co.<br>Twice.\n&lt;/details&gt;\n</p>\n<p>After.</p>",
+		"<script>alert(1)\n\nwords</script>":                                                     "<p>&lt;script&gt;alert(1)\n\nwords&lt;/script&gt;</p>",
+		"![The chart of *May*](https://x.example/i.png)":                                         "<p>The chart of <em>May</em></p>",
+		"- [ ] open\n- [x] done":                                                                 "<li>\u2610 open</li>\n<li>\u2611 done</li>",
+	} {
+		out, err := Render(source, func(int64) string { return "" })
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%q became %q, %v; want %q", source, out, err, want)
+		}
+	}
+}
