@@ -1,15 +1,18 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"minutebook/internal/browsertest"
+	"minutebook/search/text"
 )
 
 // browserSearchesWithin finds words in a meeting of 500 lines, five of which have a
@@ -54,14 +57,34 @@ func browserSearchesWithin(t *testing.T, c *browsertest.Chromium) {
 // browserFindsWhatIsTyped looks within a meeting for signs that keyboards lack.
 func browserFindsWhatIsTyped(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t, meeting(1, "Signs", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"We don’t say “yes”.","timestamp":"00:00:01"},
-		{"speaker":{"display_name":"Bo"},"text":"The ΟΔΟΣ, a Straße and a ﬁle.","timestamp":"00:00:09"},{"speaker":{"display_name":"Bo"},"text":"A follow‑up at 10\u00a0h.","timestamp":"00:00:19"}]`))
+		{"speaker":{"display_name":"Bo"},"text":"The ΟΔΟΣ, a Straße and a ﬁle.","timestamp":"00:00:09"},{"speaker":{"display_name":"Bo"},"text":"A follow‑up at 10\u00a0h.","timestamp":"00:00:19"},
+		{"speaker":{"display_name":"Bo"},"text":"Łukasz ate smørrebrød, и\u0306од и иод, की कि.","timestamp":"00:00:29"}]`))
 	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
-	for typed, found := range map[string]string{"don't": "don’t", `"yes"`: "“yes”", "οδος": "ΟΔΟΣ", "strasse": "Straße", "file": "ﬁle", "follow-up": "follow‑up", "10 h": "10\u00a0h"} {
+	for typed, found := range map[string]string{"don't": "don’t", `"yes"`: "“yes”", "οδος": "ΟΔΟΣ", "strasse": "Straße", "file": "ﬁle", "follow-up": "follow‑up", "10 h": "10\u00a0h",
+		"lukasz": "Łukasz", "smorrebrod": "smørrebrød", "йод": "и\u0306од", "иод": "иод", "कि": "कि", "strase": ""} {
 		b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(box => { box.value = %q; box.dispatchEvent(new Event("input")); })(document.querySelector("input[name=find]"))`, typed)))
 		b.WaitFor(fmt.Sprintf(`new URLSearchParams(location.search).get("find") === %q`, typed))
-		if got := browsertest.Evaluate[string](b, `document.querySelector(".within .count").textContent + ": " + [...CSS.highlights.get("found")].join()`); got != "1 line: "+found {
+		if got := browsertest.Evaluate[string](b, `document.querySelector(".within .count").textContent + ": " + [...CSS.highlights.get("found")].join()`); found != "" && got != "1 line: "+found || found == "" && got != "Nothing found: " {
 			t.Errorf("%s: %s", typed, got)
+		}
+	}
+
+	// Letters are folded as the search folds them.
+	var letters []string
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if unicode.In(r, unicode.L, unicode.M) && r != 'ʼ' && r != 'ŉ' && !unicode.In(r, unicode.Han, unicode.Hangul) {
+			letters = append(letters, string(r))
+		}
+	}
+	letters = append(letters, "и\u0306", "И\u0301\u0306", "к\u0306", "は\u309a", "ｶﾞ", "की", "กำ", "smørrebrød", "Łukasz", "ﷺ")
+	raw, err := json.Marshal(letters)
+	must(t, err)
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`import(%q).then(({ fold }) => { window.folded = %s.map(fold); })`, s.server.assets.address["within.js"], raw)))
+	b.WaitFor(`!!window.folded`)
+	for i, got := range browsertest.Evaluate[[]string](b, `folded`) {
+		if want := strings.Join(strings.FieldsFunc(text.FoldWord(letters[i]), unicode.IsSpace), " "); strings.TrimSpace(got) != want {
+			t.Errorf("%q (%+q) becomes %q, and %q in the search", letters[i], letters[i], got, want)
 		}
 	}
 }

@@ -3,29 +3,34 @@ import { $, $$, button } from "./app.js";
 
 const canMark = "highlights" in CSS; // otherwise the server marks, when the form is sent
 
-// fold makes letters that are looked for alike equal: those of other case or with an accent,
-// and the signs that a keyboard lacks.
-function fold(text) {
-  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/\s/g, " ").replace(/ß/g, "ss").replace(/ς/g, "σ")
+// fold makes letters that are looked for alike equal, as the search does (text.FoldWord): those of
+// other case or with an accent, and the signs that a keyboard lacks. Marks that make another letter
+// stay, as those of й and of most scripts.
+const accents = /[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0655\u0670]/g;
+const spelledOut = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ς: "σ" };
+export function fold(text) {
+  return text.toLowerCase().normalize("NFKD").replace(/и(\p{M}*)\u0306/gu, "й$1").replace(accents, "").replace(/[ßæœøłđðþıς]/g, letter => spelledOut[letter])
+    .toLowerCase().normalize("NFC").replace(/\s/g, " ")
     .replace(/[\u2018\u2019\u02bc]/g, "'").replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"').replace(/[\u2010-\u2015]/g, "-");
 }
 
 // ranges lists where a folded word stands in a line's text.
 function ranges(paragraph, word) {
-  const node = paragraph.firstChild, starts = [];
-  let folded = "", at = 0;
-  for (const letter of node.data) {
+  const node = paragraph.firstChild, starts = [], ends = [];
+  let folded = "";
+  for (const { 0: letter, index } of node.data.matchAll(/\P{M}\p{M}*|\p{M}+/gu)) {
     const plain = fold(letter);
-    for (let k = 0; k < plain.length; k++) starts.push(at);
+    for (let k = 0; k < plain.length; k++) {
+      starts.push(index);
+      ends.push(index + letter.length);
+    }
     folded += plain;
-    at += letter.length;
   }
-  starts.push(at);
   const found = [];
   for (let i = folded.indexOf(word); i >= 0; i = folded.indexOf(word, i + word.length)) {
     const range = new Range();
     range.setStart(node, starts[i]);
-    range.setEnd(node, starts[i + word.length]);
+    range.setEnd(node, ends[i + word.length - 1]);
     found.push(range);
   }
   return found;
