@@ -100,12 +100,23 @@ func browserIsInvitedByPasskey(t *testing.T, c *browsertest.Chromium) {
 
 func browserSignsInAtAProvider(t *testing.T, c *browsertest.Chromium) {
 	s := newOIDCSite(t, false, nil)
-	s.add("ann@acme.example", true)
+	person, _ := s.add("ann@acme.example", true)
 	s.provider.Seat(oidctest.Person(ann))
 	b := c.Open(t, s.URL, s.provider.Issuer)
 	b.Do(chromedp.Navigate(s.URL + "/status"))
 	b.Do(chromedp.Click(chromedp.CSS(`a[href^="/login/oidc"]`)))
 	b.WaitFor(`location.pathname === "/status" && ` + signedIn)
+
+	// The session ends, and a form is sent: the provider knows the person still, or no more.
+	b.Allow("401")
+	b.Do(chromedp.Navigate(s.URL + "/people"))
+	for _, where := range []string{`location.search === "?q=walrus+herd" && ` + signedIn, `location.pathname === "/login" && location.search === "?next=%2F%3Fq%3Dwalrus%2Bherd"`} {
+		_, err := s.people.EndSessions(t.Context(), access.ActorCommand, person.ID)
+		must(t, err)
+		b.Do(chromedp.SetValue(chromedp.CSS(`input[name=q]`), "walrus herd"), chromedp.SendKeys(chromedp.CSS(`input[name=q]`), kb.Enter))
+		b.WaitFor(where)
+		s.provider.Seat(nil)
+	}
 }
 
 // browserAxeFindsNothingInside checks the pages of people who sign in, and takes

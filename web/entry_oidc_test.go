@@ -42,13 +42,16 @@ func newOIDCSite(t *testing.T, inUserInfo bool, change func(*OIDC)) *oidcSite {
 	return s
 }
 
-// follow follows the redirects from an address, as a browser does, and returns the
-// answer that is none.
+// follow follows the redirects from an address, as a browser does, and pages that lead on by
+// themselves, and returns the answer that is neither.
 func (s *oidcSite) follow(address string) (*http.Response, string) {
 	s.t.Helper()
 	for range 12 {
 		resp, body := s.do("GET", address, nil)
 		next, err := resp.Location()
+		if _, again, leads := strings.Cut(resp.Header.Get("Refresh"), "0;url="); leads {
+			next, err = resp.Request.URL.Parse(again)
+		}
 		if err != nil {
 			return resp, body
 		}
@@ -174,7 +177,7 @@ func TestWhoLeftTheProviderIsOut(t *testing.T) {
 	day := access.OIDCLife + time.Minute
 	s.move(day)
 	s.wants(401, "GET", "/api/v1/meetings", nil)
-	s.wants(303, "GET", "/status", nil, "/login/oidc?next=%2Fstatus&silent=1")
+	s.wants(401, "GET", "/status", nil, "Signing in again", `href="/login/oidc?next=%2Fstatus&amp;silent=1"`)
 	resp, _ := s.do("GET", "/login/oidc?silent=1", nil)
 	if to, err := resp.Location(); err != nil || to.Query().Get("prompt") != "none" {
 		t.Errorf("the provider is not told to ask the person nothing: %v, %v", to, err)

@@ -16,6 +16,15 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; " +
 	"media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types minutebook"
 
+// policy returns the policy of this page's answers. Browsers apply form-action to redirects too: a
+// proxy that signs people in answers each form so once its session has ended.
+func (s *server) policy() string {
+	if s.Entry.ProxyHeader != "" {
+		return strings.Replace(policy, "form-action 'self'; ", "", 1)
+	}
+	return policy
+}
+
 // refuses returns why a request is answered under no address of this page, and the status
 // that says so, 0 for a request that is not refused.
 func (s *server) refuses(r *http.Request) (reason string, status int) {
@@ -54,7 +63,7 @@ func hostNames(o *Options) map[string]bool {
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", s.policy())
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "same-origin") // the meeting's page looks whether the results led to it

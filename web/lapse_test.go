@@ -93,6 +93,12 @@ func browserOutlivesTheProxysSession(t *testing.T, c *browsertest.Chromium) {
 	meets("bob@acme.example")
 	b.WaitFor(written + ` === "Half a note."`)
 
+	// A form of the page meets the proxy's redirect.
+	proxy.answers.Store(&leads)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".addnote textarea").value = "", document.querySelector("input[name=q]").value = "walrus", document.querySelector("form.ask").requestSubmit()`))
+	b.WaitFor(`document.title === "Who are you?"`)
+	write("Half a note.")
+
 	// Minutebook itself refuses whom the proxy does not name.
 	proxy.name.Store("")
 	s.apply(meeting(9000, "Walrus", "2026-06-10T11:00:00Z", ""))

@@ -222,8 +222,14 @@ type claimPage struct {
 	Passwords bool
 }
 
+// againPage leads to the provider by itself.
+type againPage struct {
+	frame
+	Provider string // the address that asks it
+}
+
 // leadToSignIn answers a browser's request of nobody: with the page for signing in,
-// or the page that says how the first person comes in. It reports false where the
+// the page that asks the provider again, or the page that says how the first person comes in. It reports false where the
 // request gets an error instead: forms, recordings, and a proxy's people.
 func (s *server) leadToSignIn(w http.ResponseWriter, r *http.Request) bool {
 	dest := r.Header.Get("Sec-Fetch-Dest")
@@ -232,19 +238,29 @@ func (s *server) leadToSignIn(w http.ResponseWriter, r *http.Request) bool {
 	case !isPage || s.Entry.ProxyHeader != "":
 		return false
 	case !s.isClaimed(r.Context()):
-		if err := s.render(w, http.StatusOK, "claim", claimPage{s.newFrame(r, "claim", "Nobody is invited yet"), s.Entry.Passwords}); err != nil {
-			s.Logger.Error().Err(err).Msg("answer request")
-		}
+		s.renderEntry(w, http.StatusOK, "claim", claimPage{s.newFrame(r, "claim", "Nobody is invited yet"), s.Entry.Passwords})
 	default:
-		address, q := "/login", url.Values{"next": {r.URL.RequestURI()}}
+		q := url.Values{"next": {r.URL.RequestURI()}}
 		if _, err := r.Cookie(s.cookieName()); err == nil && s.oidc != nil {
-			address += "/oidc" // a session has ended: the provider may still know the person
+			// A session has ended, and the provider may still know the person. The page leads there, and
+			// no redirect: the request may be a form's, for which browsers apply form-action to redirects.
 			q.Set("silent", "1")
+			address := "/login/oidc?" + q.Encode()
+			w.Header().Set("Refresh", "0;url="+s.base.path(address))
+			s.renderEntry(w, http.StatusUnauthorized, "again", againPage{s.newFrame(r, "again", "Signing in again"), address})
+			break
 		}
 		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, address+"?"+q.Encode(), http.StatusSeeOther)
+		http.Redirect(w, r, "/login?"+q.Encode(), http.StatusSeeOther)
 	}
 	return true
+}
+
+// renderEntry is render for pages that answer a request of nobody.
+func (s *server) renderEntry(w http.ResponseWriter, status int, name string, page any) {
+	if err := s.render(w, status, name, page); err != nil {
+		s.Logger.Error().Err(err).Msg("answer request")
+	}
 }
 
 // toEntryFailure converts the error of a request without a visitor.
