@@ -67,6 +67,8 @@ func TestBrowser(t *testing.T) {
 		"stays with the reader":      browserStaysWithTheReader,
 		"status while indexing":      browserStatusWhileIndexing,
 		"copies the moment":          browserCopiesTheMoment,
+		"shows what waits":           browserShowsWhatWaits,
+		"stays at its own address":   browserStaysAtItsOwnAddress,
 	})
 }
 

@@ -247,6 +247,13 @@ func TestStatusTellsOfWaitingRulesAndOfRuns(t *testing.T) {
 			t.Errorf("%s: %s; new rules were shown, to %q", address, resp.Status, person)
 		}
 	}
+	if resp, err := s.Client().Head(s.URL + "/status"); err != nil || resp.StatusCode != 200 || s.shown.Load() {
+		t.Errorf("HEAD: %v; new rules were shown to nobody: %v", err, s.shown.Load())
+	}
+	s.index.Rebuild()
+	if body := s.shows(200, "/status?banner", `data-live="indexing"`); s.shown.Load() || strings.Contains(body, "<main") {
+		t.Errorf("the banner shows %.200q; new rules were shown: %v", body, s.shown.Load())
+	}
 	s.shows(200, "/status", "At 1 Jul 2026, 12:00 they begin to delete: 1 recording of 17 meetings, 2.4 MB.",
 		"<td>not yet</td><td>running now</td>", "1 try since ", "; it is being tried now")
 	if !s.shown.Load() {

@@ -64,7 +64,12 @@ type frame struct {
 	Outside  bool      // nobody is signed in: the page leads to no other
 	Account  string    // whose account is signed in; "" for the owner
 	Admin    bool      // the account is an admin's
+	Answers  string    // the address of a page that answers a form at another one
 }
+
+// ownAddresses are the addresses of pages that answer forms at others. A browser that loads
+// such an answer again would send the form again.
+var ownAddresses = map[string]string{"setup": "/setup", "me": "/me", "saved": "/saved", "admin-people": "/admin/people"}
 
 // indexing is the progress of the index.
 type indexing struct {
@@ -75,6 +80,9 @@ type indexing struct {
 // newFrame returns the frame of a page at this moment.
 func (s *server) newFrame(r *http.Request, page, title string) frame {
 	f := frame{Page: page, Title: title, Version: s.Version}
+	if r.Method == http.MethodPost {
+		f.Answers = ownAddresses[page]
+	}
 	if v := visitorOf(r.Context()); v.Person != nil {
 		f.Account, f.Admin = v.Person.Address(), v.Admin
 	} else if f.Outside = !v.Viewer.All && !s.Entry.isOwners(); f.Outside {
@@ -96,8 +104,13 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 
 // render writes a page; nothing is sent when its template fails.
 func (s *server) render(w http.ResponseWriter, status int, name string, data any) error {
+	return s.renderPart(w, status, name, "layout", data)
+}
+
+// renderPart writes the part of a page that a template of it defines.
+func (s *server) renderPart(w http.ResponseWriter, status int, name, part string, data any) error {
 	var buf bytes.Buffer
-	if err := s.pages.byName[name].ExecuteTemplate(&buf, "layout", data); err != nil {
+	if err := s.pages.byName[name].ExecuteTemplate(&buf, part, data); err != nil {
 		return fmt.Errorf("write the %s page: %w", name, err)
 	}
 	h := w.Header()

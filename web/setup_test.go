@@ -6,8 +6,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/chromedp/chromedp"
+
+	"minutebook/internal/browsertest"
+	syncer "minutebook/sync"
 	"minutebook/web/access"
 	"minutebook/web/accounts"
 )
@@ -36,5 +43,33 @@ func TestTheFirstAccountHasAnOwner(t *testing.T) {
 	s.wants(http.StatusSeeOther, "POST", "/setup/account", form, "/setup")
 	if len(added) != 1 || added[0].Email != "ann@acme.example" || added[0].Key != "key-of-ann" {
 		t.Errorf("added: %+v", added)
+	}
+}
+
+// browserStaysAtItsOwnAddress tests the webhook at the first run: the page that answers the form
+// goes on with the archive, and sends the form once, however often it is loaded.
+func browserStaysAtItsOwnAddress(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, meeting(1, "One", "2026-06-10T09:00:00Z", ""))
+	var tried atomic.Int32
+	s.server.Setup = &Setup{Accounts: func() []string { return []string{"acme"} }, ReceiverURL: "https://minutes.example/in",
+		TryWebhook: func(context.Context, string) (int64, error) { tried.Add(1); return 12, nil }}
+	tell := func(a syncer.AccountStatus) {
+		a.Name = "acme"
+		s.status = &syncer.Status{Accounts: []syncer.AccountStatus{a}}
+	}
+	tell(syncer.AccountStatus{})
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL+"/setup"), chromedp.Click(chromedp.CSS(`[action="/setup/webhook"] button`)))
+	b.WaitFor(`document.querySelector("main").textContent.includes("A signed delivery went out")`)
+	for i := 0; i < 40 && !browsertest.Evaluate[bool](b, `document.querySelector("[data-live]").textContent.includes("refuses")`); i++ { // the first event is compared with nothing
+		tell(syncer.AccountStatus{Suspended: "a walrus refuses" + strings.Repeat("!", i)})
+		time.Sleep(500 * time.Millisecond)
+	}
+	b.WaitFor(`location.pathname === "/setup" && document.querySelector("[data-live]").textContent.includes("refuses")`)
+	takePicture(t, b, "setup-tried")
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.before = true, location.reload()`))
+	b.WaitFor(`!window.before && location.pathname === "/setup" && document.querySelector("main").textContent.includes("refuses")`)
+	if n := tried.Load(); n != 1 {
+		t.Errorf("the webhook was tried %d times", n)
 	}
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -100,6 +101,14 @@ func (s *server) favicon(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.assets.address["icon.svg"], http.StatusFound)
 }
 
+type headKey struct{}
+
+// isHead reports whether a request asked for the headers alone: nobody is shown its answer.
+func isHead(ctx context.Context) bool {
+	is, _ := ctx.Value(headKey{}).(bool)
+	return is
+}
+
 // newCompressor returns a wrapper that compresses a handler's answers for browsers
 // that accept gzip. It wraps pages, data and static files, but neither recordings
 // nor event streams, which are answered byte by byte.
@@ -118,7 +127,7 @@ func newCompressor() (func(http.Handler) http.HandlerFunc, error) {
 		compressed := compress(next)
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodHead { // has the headers of GET; net/http leaves out the body
-				r = r.WithContext(r.Context())
+				r = r.WithContext(context.WithValue(r.Context(), headKey{}, true))
 				r.Method = http.MethodGet
 			}
 			compressed(w, r)

@@ -92,11 +92,14 @@ var queueNames = []struct {
 	{archive.DownloadDeleted, "deleted by retention rules"},
 }
 
-// status answers /status.
+// status answers /status, and /status?banner with the banner alone.
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
-	ctx := r.Context()
-	p := statusPage{frame: s.newFrame(r, "status", "Status"), Progress: s.Index.Progress(), Admin: visitorOf(ctx).Admin, now: s.Now()}
-	state, err := s.visibleState(ctx, true)
+	ctx, frame := r.Context(), s.newFrame(r, "status", "Status")
+	if r.URL.Query().Has("banner") {
+		return s.renderPart(w, http.StatusOK, "status", "banner", frame)
+	}
+	p := statusPage{frame: frame, Progress: s.Index.Progress(), Admin: visitorOf(ctx).Admin, now: s.Now()}
+	state, err := s.visibleState(ctx, !isHead(ctx))
 	if err != nil {
 		return err
 	}

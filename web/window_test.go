@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"minutebook/api"
+	"minutebook/archive"
 	"minutebook/internal/browsertest"
 	syncer "minutebook/sync"
 )
@@ -204,4 +206,38 @@ func browserStatusWhileIndexing(t *testing.T, c *browsertest.Chromium) {
 	if !browsertest.Evaluate[bool](b, `!!document.querySelector(".banner")`) {
 		t.Error("there is no banner")
 	}
+}
+
+// browserShowsWhatWaits has rules wait and work pause while pages are open. The banner shows no
+// rules; an open status page does. A part in which the reader is stays, and is new when they leave.
+func browserShowsWhatWaits(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, meeting(1, "One", "2026-06-10T09:00:00Z", ""))
+	tell := func(suspended string, problems []string, hold *archive.RetentionHold) {
+		s.status = &daemonState{Status: syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme", Suspended: suspended}}, Problems: problems}, Retention: hold}
+	}
+	hold := &archive.RetentionHold{Rules: 1, Waiting: true, From: at, Meetings: 1, Recordings: 1}
+	tell("", nil, hold)
+	b := c.Open(t, s.URL)
+	s.index.Rebuild()
+	b.Do(chromedp.Navigate(s.URL + "/people"))
+	b.WaitFor(`!!document.querySelector(".banner progress") && performance.getEntriesByType("resource").some(({ name }) => name.includes("/status"))`)
+	if s.shown.Load() {
+		t.Error("the banner shows new rules to nobody")
+	}
+	s.catchUp()
+	b.WaitFor(`!document.querySelector(".banner")`)
+
+	tell("", nil, nil)
+	b.Do(chromedp.Navigate(s.URL + "/status"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.says = text => document.querySelector("main").textContent.includes(text), (account => { account.tabIndex = -1; account.focus(); })(document.querySelector(".account"))`))
+	for i := 0; i < 40 && !browsertest.Evaluate[bool](b, `says("New rules wait") && says("the disk is full")`); i++ { // the first event is compared with nothing
+		tell("a walrus refuses"+strings.Repeat("!", i), []string{"the disk is full"}, hold)
+		time.Sleep(500 * time.Millisecond)
+	}
+	b.WaitFor(`says("New rules wait") && says("the disk is full") && !says("a walrus refuses") && document.activeElement.matches(".account")`)
+	takePicture(t, b, "waits")
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+	b.WaitFor(`says("a walrus refuses")`)
+	tell("a gnu refuses", nil, nil)
+	b.WaitFor(`says("a gnu refuses") && !says("New rules wait") && !says("the disk is full")`)
 }

@@ -3,7 +3,8 @@
 
 export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-export const base = document.documentElement.dataset.base; // ends in a slash
+export const { base, own } = document.documentElement.dataset; // base ends in a slash
+if (own) history.replaceState(history.state, "", own); // else loading the page again would send its form again
 
 // meeting is filled by the script of a meeting's page: key hears its keys, attach takes hold
 // of a player that has arrived, changed hears that the meeting is another edition now, regain
@@ -365,7 +366,7 @@ async function watchIndexing() {
   while ($("[data-live=indexing]")) {
     await pause(2000);
     if (document.hidden) continue;
-    const page = await readPage(`${base}status`).catch(() => null);
+    const page = await readPage(`${base}status?banner`).catch(() => null);
     if (!page) {
       await pause(wait.again());
       continue;

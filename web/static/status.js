@@ -4,20 +4,38 @@ import { $, $$, base, leaveIfOver, patience, readPage } from "./app.js";
 const live = "main [data-live]"; // the banner above it is another's
 
 // refreshParts replaces the parts of the page that have changed, except the one in which the
-// reader is.
+// reader is. It reports whether the page is all new.
 async function refreshParts() {
   const page = await readPage(location.pathname);
-  const whole = page && $(live, page);
-  if (!whole) return; // it may ask to sign in
-  const old = $$(`${live} [data-part]`), fresh = $$("[data-part]", whole);
+  const whole = page && $(live, page), shown = $(live);
+  if (!whole) return false; // it may ask to sign in
+  const old = $$("[data-part]", shown), fresh = $$("[data-part]", whole), isRead = part => part.contains(document.activeElement);
   if (old.length !== fresh.length) { // an account came or went
-    if (!$(live).contains(document.activeElement)) $(live).replaceChildren(...whole.childNodes);
-    return;
+    if (isRead(shown)) return false;
+    shown.replaceChildren(...whole.childNodes);
+    return true;
   }
-  old.forEach((part, i) => {
-    if (part.innerHTML !== fresh[i].innerHTML && !part.contains(document.activeElement)) part.replaceChildren(...fresh[i].childNodes);
-  });
+  const changed = old.map((part, i) => [part, fresh[i]]).filter(([part, now]) => part.innerHTML !== now.innerHTML);
+  const left = changed.filter(([part]) => isRead(part));
+  for (const [part, now] of changed) if (!isRead(part)) part.replaceChildren(...now.childNodes);
+  return !left.length;
 }
+
+// catchUp brings the page to the latest status, one after the other.
+let known, latest, isBusy = false;
+async function catchUp() {
+  known ??= latest; // the page was made with the first one
+  if (isBusy) return;
+  isBusy = true;
+  try {
+    for (let next = latest; next !== known; next = latest) {
+      if (!await refreshParts()) break;
+      known = next;
+    }
+  } catch { /* the next event tries it again */ }
+  isBusy = false;
+}
+$(live).addEventListener("focusout", () => setTimeout(catchUp)); // the focus is elsewhere then
 
 // showBudget moves the meters, which change most often.
 function showBudget({ accounts }) {
@@ -41,23 +59,20 @@ function showAway() {
   away.append(said);
 }
 
-let source, known, timer;
+let source, timer;
 const wait = patience();
 function listen() {
   source?.close();
   clearTimeout(timer);
   if (document.hidden) return;
   source = new EventSource(`${base}api/v1/status/events`);
-  source.addEventListener("status", async ({ data }) => {
+  source.addEventListener("status", ({ data }) => {
     const status = JSON.parse(data);
     wait.answered();
     away.replaceChildren();
     showBudget(status);
-    const rest = JSON.stringify(status, (key, value) => key === "budget" || key === "calls" ? undefined : value);
-    try {
-      if (known !== undefined && rest !== known) await refreshParts();
-      known = rest;
-    } catch { /* the next event tries it again */ }
+    latest = JSON.stringify(status, (key, value) => key === "budget" || key === "calls" ? undefined : value);
+    catchUp();
   });
   for (const kind of ["end", "error"]) source.addEventListener(kind, async () => { // the archive stops, and may come back
     source.close();
