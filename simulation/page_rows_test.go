@@ -20,7 +20,7 @@ type pageRow struct {
 // person.hides alone: they name nothing of a hidden meeting.
 var pageRows = map[string]pageRow{
 	"GET /{$}":                               {paths: []string{"/", "/?q=tra*", "/?q=", "/?person=Rec+ANN", "/?q=is:external+OR+deal"}},
-	"GET /meetings/{id}":                     {paths: []string{"/meetings/%d", "/meetings/%d?t=5&q=tra*"}, meeting: true},
+	"GET /meetings/{id}":                     {paths: []string{"/meetings/%d", "/meetings/%d?t=5&q=tra*", "/meetings/%d?player"}, meeting: true},
 	"GET /meetings/{id}/{file}":              {paths: []string{"/meetings/%d/transcript.vtt", "/meetings/%d/transcript.srt", "/meetings/%d/clip.vtt?t=0&end=5", "/meetings/%d/transcript.txt", "/meetings/%d/minutes.md"}, meeting: true},
 	"GET /api/v1/meetings/{id}/media/{kind}": {paths: []string{"/api/v1/meetings/%d/media/video"}, meeting: true, judge: (*world).judgeMedia},
 	"GET /actions":                           {paths: []string{"/actions", "/actions?state=all"}},

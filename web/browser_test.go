@@ -68,6 +68,8 @@ func TestBrowser(t *testing.T) {
 		"status while indexing":      browserStatusWhileIndexing,
 		"copies the moment":          browserCopiesTheMoment,
 		"shows what waits":           browserShowsWhatWaits,
+		"bears late answers":         browserBearsLateAnswers,
+		"bears a proxy's 404":        browserBearsAProxys404,
 		"stays at its own address":   browserStaysAtItsOwnAddress,
 	})
 }
@@ -162,12 +164,13 @@ func browserWalksByKeys(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`location.pathname === "/help"`)
 	turn := func(keys string, found int) { // turns them off or on, and presses one
 		b.Do(chromedp.Navigate(s.URL+"/help"), chromedp.Click(chromedp.CSS("[data-keys] input")))
-		b.WaitFor(`localStorage.getItem("keys") === "` + keys + `"`)
+		b.WaitFor(`document.cookie === "minutebook-keys=` + keys + `"`)
 		b.Do(chromedp.Navigate(s.URL+"/?q=budget"), chromedp.KeyEvent("j"))
 		if got := browsertest.Evaluate[int](b, `[...document.querySelectorAll("main a.row")].indexOf(document.activeElement)`); got != found {
 			t.Errorf("keys %s: j goes to result %d, want %d", keys, got, found)
 		}
 	}
+	b.Do(chromedp.Evaluate[chromedp.Void](`localStorage.setItem("keys", "on")`)) // as an old version kept it
 	turn("off", -1)
 	turn("on", 0)
 	b.Do(chromedp.Navigate(s.URL + "/calendar"))
@@ -215,6 +218,9 @@ func browserSeesWhatArrives(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.Navigate(s.URL+"/meetings/424242"), chromedp.WaitReady(chromedp.CSS(".nomedia")))
 	s.attachVideo(424242)
 	b.WaitFor(`document.querySelector("#media")?.readyState >= 1 && !!document.querySelector(".controls")`)
+	if got := browsertest.Evaluate[string](b, `performance.getEntriesByType("resource").map(({ name }) => name).filter(name => name.startsWith(location.href) && !name.includes("?player&")).join()`); got != "" {
+		t.Errorf("an open page reads the meeting by itself: %s", got)
+	}
 
 	// The transcript arrives, and is changed while one reads it.
 	s.later(meeting(424242, "Just delivered", "2026-07-01T11:00:00Z", `"transcript":[{"speaker":{"display_name":"Ana"},"text":"Good morning.","timestamp":"00:00:01"}]`))

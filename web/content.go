@@ -123,6 +123,7 @@ type meetingFile struct {
 // player, the whole of it as plain text, and as Markdown.
 var meetingFiles = map[string]meetingFile{
 	"transcript.vtt": {"text/vtt; charset=utf-8", export.WriteVTT},
+	"captions.vtt":   {"text/vtt; charset=utf-8", export.WriteVTT}, // the same for the player
 	"clip.vtt":       {"text/vtt; charset=utf-8", export.WriteVTT}, // of a span
 	"transcript.srt": {"application/x-subrip; charset=utf-8", export.WriteSRT},
 	"transcript.txt": {"text/plain; charset=utf-8", export.WriteText},
@@ -139,7 +140,14 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return s.notFound(w, r)
 	}
-	if err := s.recordRead(r.Context(), access.MeetingDownloaded, id); err != nil {
+	kind := access.MeetingDownloaded
+	if r.PathValue("file") == "captions.vtt" {
+		kind = access.MeetingPlayed
+		if err := s.mayPlay(r.Context(), visitorOf(r.Context()), id); err != nil {
+			return err
+		}
+	}
+	if err := s.recordRead(r.Context(), kind, id); err != nil {
 		return err
 	}
 	m, err := export.Read(r.Context(), s.Archive, viewerOf(r.Context()), row)

@@ -63,12 +63,17 @@ func browserSignsIn(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.Navigate(s.URL + "/me"))
 	b.Do(chromedp.Click(chromedp.CSS(`[data-passkey=add]`)))
 	b.WaitFor(`!!document.querySelector("[action='/me/passkeys/remove']")`)
+	b.Do(chromedp.Navigate(s.URL+"/help"), chromedp.Click(chromedp.CSS("[data-keys] input")), chromedp.Navigate(s.URL+"/me"))
 	b.Do(chromedp.Click(chromedp.CSS(`[action="/logout"] button`)))
 	b.WaitFor(`location.pathname === "/login"`)
 	b.Do(chromedp.Navigate(s.URL + "/status"))
 	b.WaitFor(`location.search === "?next=%2Fstatus"`)
 	b.Do(chromedp.Click(chromedp.CSS(`[data-passkey=sign-in]`)))
 	b.WaitFor(`location.pathname === "/status" && ` + signedIn)
+	b.Do(chromedp.Navigate(s.URL + "/help"))
+	if browsertest.Evaluate[bool](b, `document.querySelector("[data-keys] input").checked`) {
+		t.Error("signing out has turned the letter keys on again")
+	}
 	b.Do(chromedp.Navigate(s.URL + "/me"))
 	b.Do(chromedp.Click(chromedp.CSS(`[action="/logout"] button`)))
 	b.WaitFor(`location.pathname === "/login"`)

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,8 +26,14 @@ func TestReadsAreRecorded(t *testing.T) {
 	}
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
+	_, page := s.do("GET", server.URL+"/meetings/"+itoa(s.ids[0]), nil)
+	captions := regexp.MustCompile(`<track[^>]* src="([^"]*)"`).FindStringSubmatch(page)
+	if captions == nil {
+		t.Fatal("the player has no captions")
+	}
 	meeting, data := server.URL+"/meetings/"+itoa(s.ids[0]), server.URL+"/api/v1/meetings/"+itoa(s.ids[0])
-	for _, address := range []string{meeting, data + "/media/video", data + "/media/video", data + "/transcript", server.URL + "/api/v1/meetings/99999", meeting + "/transcript.vtt", server.URL + "/meetings/99999"} {
+	s.do("HEAD", meeting, nil)
+	for _, address := range []string{meeting + "?player", server.URL + captions[1], data + "/media/video", data + "/media/video", data + "/transcript", server.URL + "/api/v1/meetings/99999", meeting + "/transcript.vtt", server.URL + "/meetings/99999"} {
 		s.do("GET", address, nil, "Range", "bytes=7-")
 	}
 	for _, tool := range []string{"get_meeting", "read_transcript"} {

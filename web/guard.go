@@ -12,7 +12,7 @@ import (
 
 // policy is the Content-Security-Policy of every answer: scripts, styles and media
 // of this host only, no inline code, no frames. Scripts make elements of no text, but for
-// the policy of app.js, which reads pages of this archive.
+// the policy of app.js, which reads pages of this archive and knows its answers by the name.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; " +
 	"media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types minutebook"
 

@@ -184,7 +184,7 @@ type played struct {
 // recordRead records that the visitor read a meeting. It fails when the record cannot
 // be written: a meeting is not shown without it.
 func (s *server) recordRead(ctx context.Context, kind access.EventKind, id int64) error {
-	if s.reads.audit == nil {
+	if s.reads.audit == nil || isHead(ctx) {
 		return nil
 	}
 	event := access.Event{Actor: visitorOf(ctx).Actor(), Kind: kind, IDs: access.IDs{Meeting: id}}

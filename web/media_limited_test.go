@@ -28,9 +28,9 @@ func TestALimitedShareReadsAndDoesNotPlay(t *testing.T) {
 		path string
 		says string // with the status 200; "": 403 for a limited share
 	}{
-		"GET /meetings/{id}": {{"", "Good morning."}},
+		"GET /meetings/{id}": {{"", "Good morning."}, {"?player", "data-edition"}},
 		"GET /meetings/{id}/{file}": {{"/transcript.vtt", "Good morning."}, {"/transcript.srt", "Good morning."}, {"/transcript.txt", "Good morning."},
-			{"/minutes.md", "Good morning."}, {"/clip.vtt?t=0&end=9", "Good morning."}},
+			{"/minutes.md", "Good morning."}, {"/clip.vtt?t=0&end=9", "Good morning."}, {"/captions.vtt", ""}},
 		"GET /meetings/{id}/versions/{revision}":                     {{"/versions/1", "Plan"}},
 		"GET /api/v1/meetings/{id}":                                  {{"", "Good morning."}},
 		"GET /api/v1/meetings/{id}/moments":                          {{"/moments?q=morning", "Good"}},

@@ -58,8 +58,11 @@ type meetingPage struct {
 // link leads out of the archive.
 type link struct{ Label, Address string }
 
-// meeting answers /meetings/{id}?t=OFFSET&end=OFFSET&q=QUERY.
+// meeting answers /meetings/{id}?t=OFFSET&end=OFFSET&q=QUERY, and with player the player alone.
 func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Query().Has("player") {
+		return s.showPlayer(w, r)
+	}
 	id, err := recordingID(r)
 	if err != nil {
 		return err
@@ -105,6 +108,32 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.render(w, http.StatusOK, "meeting", p)
+}
+
+// showPlayer answers an open page of a meeting that asks by itself: with the player and the edition.
+// That is no reading of the meeting, and shows nothing of its content.
+func (s *server) showPlayer(w http.ResponseWriter, r *http.Request) error {
+	id, row, err := s.findMeetingInPath(r)
+	if err != nil {
+		return err
+	}
+	m, err := s.Archive.NotesFor(r.Context(), viewerOf(r.Context()), id)
+	if err != nil {
+		return err
+	}
+	entries, err := s.Archive.Entries(r.Context(), id, 0, -1)
+	if err != nil {
+		return err
+	}
+	p := &meetingPage{listed: s.newListed(row)}
+	if p.Edition, err = editionOf(m, entries); err != nil {
+		return err
+	}
+	p.At, p.End = parseSpan(r)
+	if p.Player, err = s.newPlayer(r, row, p.At, p.End); err != nil {
+		return err
+	}
+	return s.renderPart(w, http.StatusOK, "meeting", "live", p)
 }
 
 // editionOf returns a digest of a meeting's content.

@@ -50,7 +50,7 @@ func (s *server) newPlayer(r *http.Request, row *archive.Row, at, end time.Durat
 		}
 	}
 	if row.HasTranscript {
-		p.Captions = "/meetings/" + strconv.FormatInt(row.RecordingID, 10) + "/transcript.vtt"
+		p.Captions = "/meetings/" + strconv.FormatInt(row.RecordingID, 10) + "/captions.vtt"
 		if row.Language != "unknown" {
 			p.Spoken = row.Language
 		}

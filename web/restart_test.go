@@ -186,3 +186,35 @@ func browserRegainsTheRecording(t *testing.T, c *browsertest.Chromium) {
 	press(`control.click()`)
 	b.WaitFor(goesOn)
 }
+
+// browserBearsAProxys404 lets a proxy answer that nothing is there, as some do while the daemon
+// starts: the page stays, and goes on afterwards.
+func browserBearsAProxys404(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	var isAway atomic.Bool
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isAway.Load() {
+			http.NotFound(w, r)
+			return
+		}
+		s.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer home.Close()
+	defer home.CloseClientConnections()
+	b := c.Open(t, home.URL)
+	b.Allow("404", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING")
+	b.Do(chromedp.Navigate(home.URL + "/meetings/" + itoa(s.ids[0])))
+	b.Do(chromedp.Evaluate[chromedp.Void](`{
+		window.refused = 0;
+		const ask = fetch, later = setTimeout;
+		window.setTimeout = (f, ms) => later(f, ms / 20);
+		window.fetch = async (...all) => { const answer = await ask(...all); if (answer.status === 404) refused++; return answer; }; }`))
+	isAway.Store(true)
+	home.CloseClientConnections()
+	b.WaitFor(`window.refused > 2`)
+	b.Do(chromedp.Click(chromedp.CSS(".addnote summary")), chromedp.SendKeys(chromedp.CSS(".addnote textarea"), "The walrus hid."), chromedp.Click(chromedp.CSS(".addnote button")))
+	b.WaitFor(`document.querySelector(".addnote .unanswered")?.role === "alert"`)
+	isAway.Store(false)
+	b.Do(chromedp.Click(chromedp.CSS(".addnote button")))
+	b.WaitFor(`document.querySelector(".notes .text p")?.textContent === "The walrus hid." && window.refused > 2`)
+}

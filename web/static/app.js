@@ -86,16 +86,30 @@ $("[data-back]")?.addEventListener("click", e => {
 
 // ---- Keys ------------------------------------------------------------------
 
+// recall returns a setting of this browser, and remember keeps one for a year: in a cookie, since
+// signing out clears what else a browser has of this archive, with the settings of old versions.
+export function recall(name) {
+  const kept = document.cookie.split("; ").find(cookie => cookie.startsWith(`minutebook-${name}=`));
+  try { return kept?.split("=")[1] ?? localStorage.getItem(name); } catch { return null; /* storage may be refused */ }
+}
+
+export function remember(name, value) {
+  document.cookie = `minutebook-${name}=${value}; path=${base}; max-age=31536000; samesite=lax`;
+}
+
+for (const name of ["keys", "rate"]) if (recall(name)) remember(name, recall(name)); // from now on
+
 // Letters and signs can be turned off as keys, on the page of help and for this browser: who
 // speaks to the computer would press them with every word.
-const hasKeys = () => { try { return localStorage.getItem("keys") !== "off"; } catch { return true; } };
+const hasKeys = () => recall("keys") !== "off";
 const keys = $("[data-keys]");
 if (keys) {
   keys.hidden = false;
   const box = $("input", keys);
   box.checked = hasKeys();
   box.addEventListener("change", () => {
-    try { localStorage.setItem("keys", box.checked ? "on" : "off"); } catch { box.checked = true; /* storage may be refused */ }
+    remember("keys", box.checked ? "on" : "off");
+    box.checked = hasKeys(); // cookies may be refused
   });
 }
 
@@ -131,23 +145,30 @@ export function patience() {
 // ownPages is the one policy by which markup is parsed here.
 const ownPages = window.trustedTypes?.createPolicy("minutebook", { createHTML: html => html }) ?? { createHTML: html => html };
 
+// isMissing reports whether an answer says that there is nothing at its address. Some proxies say
+// so of an archive that is away: the archive's own answers have its policy.
+const isMissing = ({ status }) => [404, 410].includes(status);
+const isOwn = ({ headers }) => !!headers.get("Content-Security-Policy")?.includes("trusted-types minutebook");
+
 // readPage brings a page of this archive as a document in which nothing runs or loads, null
 // where it is refused. It fails where the archive is away, also behind a proxy.
 export async function readPage(address, more = {}) {
   const answer = await fetch(address, { headers: { Accept: "text/html" }, ...more });
-  if ([502, 503, 504].includes(answer.status)) throw new Error(answer.statusText);
+  if ([502, 503, 504].includes(answer.status) || isMissing(answer) && !isOwn(answer)) throw new Error(answer.statusText);
   return answer.ok ? new DOMParser().parseFromString(ownPages.createHTML(await answer.text()), "text/html") : null;
 }
 
 // Ticks and notes keep the place of the reader, and the recording playing: their part of the
-// page alone is shown anew.
+// page alone is shown anew, by the answer to the form that was sent last.
+let turns = 0;
+const shownBy = {}; // by the part: the turn of the form whose answer it shows
 addEventListener("submit", async e => {
   const form = e.target.closest("form.tick, form.note"), { submitter } = e;
   const name = !form ? "" : form.matches(".note") ? "#notes" : form.closest("#action_items") ? "#action_items" : "main";
   if (!name || !$(name) || form.dataset.plain) return;
   e.preventDefault();
   if (isAgain(form)) return;
-  const text = form.elements.text.value;
+  const text = form.elements.text.value, was = document.activeElement, turn = ++turns;
   let page;
   try {
     page = await readPage(form.action, { method: "POST", body: new URLSearchParams(new FormData(form, submitter)) });
@@ -157,11 +178,14 @@ addEventListener("submit", async e => {
     return;
   }
   const fresh = page && $(name, page);
-  if (fresh) return void (name === "#notes" ? showNotes : showItems)(form, $(name), fresh, page, text);
+  if (fresh && turn < shownBy[name]) return;
+  if (fresh) shownBy[name] = turn;
+  if (fresh) return void (name === "#notes" ? showNotes : showItems)(form, was, $(name), fresh, page, text);
   sent.delete(form);
   if (name === "#notes" && page) return void leave(); // a proxy asks here who this is
   if (name === "#notes" && submitter?.value !== "delete") store([form]); // the answer may be a proxy's, which has no words of the note
   form.dataset.plain = "yes";
+  if (!form.isConnected) document.body.append(form); // its part was shown anew meanwhile
   form.requestSubmit(submitter); // the answer says why
 });
 
@@ -170,54 +194,70 @@ addEventListener("submit", e => {
   if (!e.defaultPrevented && e.target.method === "post" && isAgain(e.target)) e.preventDefault();
 });
 
+// present returns a form or the one that came in its place, undefined where there is none.
+const item = ({ elements, className }) => className === "note" ? elements.note?.value : ["meeting", "at", "text"].map(name => elements[name].value).join("\n");
+const present = form => form.isConnected ? form : $$(`form.${form.className}`).find(f => item(f) === item(form));
+
 function showUnanswered(form) {
-  const place = form.closest("li") ?? form, said = $(".unanswered", place) ?? document.createElement("p");
+  const here = present(form), place = here?.closest("li") ?? here ?? $("main"), said = $(".unanswered", place) ?? document.createElement("p");
   Object.assign(said, { className: "warn unanswered", role: "alert", textContent: "The archive does not answer. Try again." });
   place.append(said);
 }
 
-// showItems shows action items anew. The focus stays at the item, or goes to the nearest one
-// that is left.
-const item = form => ["meeting", "at", "text"].map(name => form.elements[name].value).join("\n");
-function showItems(form, old, fresh) {
-  const forms = $$("form.tick", old), at = forms.indexOf(form);
-  const tops = [...forms.slice(at), ...forms.slice(0, at).reverse()].map(f => [item(f), f.getBoundingClientRect().top]);
-  const open = $$("details", old).map(d => d.open);
+// isWaiting reports whether the reader is where they were when a form was sent, and not elsewhere.
+const isWaiting = (form, was) => [was, document.body].includes(document.activeElement) || !!form?.contains(document.activeElement);
+
+// showItems shows action items anew, and leaves other forms as they are. The focus stays at the
+// item, or goes to the nearest one that is left; the reader who has moved on stays where they are.
+function showItems(form, was, old, fresh) {
+  const here = present(form), at = document.activeElement, waits = isWaiting(here, was);
+  const from = !waits ? old.contains(at) && at : here && $("button", here);
+  const kind = from && from.closest("form.tick") ? "form.tick button" : "a, summary", key = e => e.form ? item(e.form) : e.getAttribute("href") ?? e.textContent;
+  const stops = $$(kind, old), i = stops.indexOf(from);
+  const order = i < 0 ? [from].filter(Boolean) : [...stops.slice(i), ...stops.slice(0, i).reverse()];
+  const tops = order.map(e => [e, e.getBoundingClientRect().top]);
+  const open = $$("details", old).map(d => d.open), others = $$("form:not(.tick)", old);
   old.replaceChildren(...fresh.childNodes);
   $$("details", old).forEach((d, i) => { d.open = open[i] ?? d.open; });
-  const left = new Map($$("form.tick", old).map(f => [item(f), f]));
-  const near = tops.find(([key]) => left.has(key));
-  if (!near) return void $("main").focus({ preventScroll: true });
-  const next = left.get(near[0]);
-  $("button", next).focus({ preventScroll: true });
-  scrollBy({ top: next.getBoundingClientRect().top - near[1], behavior: "instant" });
+  $$("form:not(.tick)", old).forEach((place, i) => { if (others[i]?.action === place.action) place.replaceWith(others[i]); });
+  const left = new Map($$(kind, old).map(e => [key(e), e]));
+  for (const [e, top] of tops) {
+    const next = e.isConnected ? e : i < 0 ? null : left.get(key(e));
+    if (!next) continue;
+    next.focus({ preventScroll: true });
+    return void scrollBy({ top: next.getBoundingClientRect().top - top, behavior: "instant" });
+  }
+  if (waits && here) $("main").focus({ preventScroll: true });
 }
 
-// showNotes shows notes anew, but for those that are being written. The focus goes to the new
-// or changed one: others may have come meanwhile, from other people and windows. Words that were
-// written after its text was sent are a change of it.
+// showNotes shows notes anew, but for those that are being written. The focus of who waits goes
+// to the new or changed one: others may have come meanwhile, from other people and windows. Words
+// that were written after its text was sent are a change of it.
 const isWritten = form => form.elements.text.value !== form.elements.text.defaultValue;
-function showNotes(form, old, fresh, page, text) {
-  const number = f => f.elements.note?.value;
-  const drafts = $$("form.note", old).filter(f => f !== form && isWritten(f)), had = new Set($$("li[id]", old).map(l => l.id));
+function showNotes(form, was, old, fresh, page, text) {
+  const at = document.activeElement, waits = isWaiting(present(form), was);
+  const drafts = $$("form.note", old).filter(f => f !== form && (isWritten(f) || f.contains(at))), had = new Set($$("li[id]", old).map(l => l.id));
+  const line = !waits && old.contains(at) && at.closest("li[id]")?.id;
   old.replaceChildren(...fresh.childNodes);
   for (const draft of drafts) {
-    const place = $$("form.note", old).find(f => number(f) === number(draft));
+    const place = $$("form.note", old).find(f => item(f) === item(draft));
     if (!place) continue;
     place.closest("details").open = true;
     place.replaceWith(draft);
   }
   $("nav.parts")?.replaceChildren(...$("nav.parts", page)?.childNodes ?? []);
-  const own = $$("li[id]", old).filter(l => number(form) ? l.id === `note${number(form)}` : !had.has(l.id) && $("summary", l));
+  const changed = form.elements.note && `note${form.elements.note.value}`;
+  const own = $$("li[id]", old).filter(l => changed ? l.id === changed : !had.has(l.id) && $("summary", l));
   const shown = own.find(l => $("textarea", l).value === text.trim()) ?? own[0] ?? $(".addnote", old);
-  const { elements } = $("form.note", shown), late = form.elements.text.value;
-  if (late !== text && elements.text.value === elements.text.defaultValue) {
+  const { elements } = $("form.note", shown), late = form.elements.text.value, isLate = late !== text && elements.text.value === elements.text.defaultValue;
+  if (isLate) {
     elements.text.value = late;
     elements.private.checked = form.elements.private.checked;
     elements.text.closest("details").open = true;
-    elements.text.focus({ preventScroll: true });
-  } else $("summary", shown).focus({ preventScroll: true });
-  shown.scrollIntoView({ block: "nearest" });
+  }
+  const next = waits ? isLate ? elements.text : $("summary", shown) : at.isConnected ? at : line && $(`#${line} ${at.localName}`, old);
+  if (next && next !== document.activeElement) next.focus({ preventScroll: true });
+  if (waits) shown.scrollIntoView({ block: "nearest" });
 }
 
 // A note that is being written, or could not be kept, is not left by mistake.
@@ -280,10 +320,10 @@ function showUnkept(left) {
 }
 bringBack();
 
-// refresh brings one part of the page up to date from the page itself. It fails where the
-// page is not answered.
+// refresh brings one part of the page up to date from the page itself, or from the player alone:
+// the page of a meeting counts as opened. It fails where the page is not answered.
 async function refresh(name) {
-  const page = await readPage(location.href);
+  const page = await readPage(name === "player" ? `${location.pathname}?player&${location.search.slice(1)}` : location.href);
   if (!page) throw new Error("the page is not answered");
   const fresh = $(`[data-live="${name}"]`, page), old = $(`[data-live="${name}"]`);
   if (!fresh || !old) return;
@@ -307,7 +347,7 @@ async function refresh(name) {
 
 // isOver reports whether an answer says that the right to see something has ended, or leads
 // elsewhere, such as to sign in.
-const isOver = ({ status, type }) => type === "opaqueredirect" || [401, 403, 404, 410].includes(status);
+const isOver = answer => answer.type === "opaqueredirect" || [401, 403].includes(answer.status) || isMissing(answer) && isOwn(answer);
 
 // leaveIfOver leaves the page of the window when an address, else its own, is over. It reports
 // whether it does.

@@ -1,5 +1,5 @@
 // A meeting's page: the recording and its transcript. The page works without it.
-import { $, $$, button, clock, meeting } from "./app.js";
+import { $, $$, button, clock, meeting, recall, remember } from "./app.js";
 import { Quote } from "./quote.js";
 import { Within } from "./within.js";
 
@@ -93,10 +93,8 @@ class Meeting {
     }
     this.media.closest("#player").append(bar);
     this.now.textContent = clock(0);
-    try {
-      const rate = Number(localStorage.getItem("rate"));
-      if (rate >= 0.5 && rate <= 3) this.media.playbackRate = rate;
-    } catch { /* storage may be refused */ }
+    const rate = Number(recall("rate"));
+    if (rate >= 0.5 && rate <= 3) this.media.playbackRate = rate;
   }
 
   // seek goes to a moment, once the recording is there to be moved in.
@@ -336,7 +334,7 @@ class Meeting {
     const rates = [0.75, 1, 1.25, 1.5, 1.75, 2, 2.5];
     const at = rates.findIndex(r => r >= this.media.playbackRate - 0.01) + step;
     this.media.playbackRate = rates[round ? at % rates.length : Math.min(rates.length - 1, Math.max(0, at))];
-    try { localStorage.setItem("rate", this.media.playbackRate); } catch { /* storage may be refused */ }
+    remember("rate", this.media.playbackRate);
   }
 
   // copy copies a link to the moment of the recording; where there is none, to the line of the
