@@ -123,6 +123,7 @@ func TestSignInLeadsOnlyHere(t *testing.T) {
 	for address, want := range map[string]string{
 		"/": "/", "/?q=a%20b": "/?q=a%20b", "/meetings/5?t=3#x": "/meetings/5?t=3", "": "/", "//evil.example/": "/",
 		"https://evil.example/": "/", `/\evil.example`: "/", "/\t/evil.example": "/", "javascript:alert(1)": "/", "/login?next=/": "/",
+		"/login/oidc?next=/": "/", "/me/account/app": "/me", // each leads to another host, and browsers redirect no form there
 		"evil.example": "/", "/%2f/evil.example": "/%2f/evil.example", "http:///x": "/", "\x00": "/",
 	} {
 		if got := localPath(address); got != want {

@@ -64,13 +64,16 @@ func (s *server) ownAccountOf(ctx context.Context, person int64) (*access.Accoun
 	return &a, err
 }
 
+// connectionPath is the address of the link that leads to the service.
+const connectionPath = "/me/account/app"
+
 // accountRoutes returns the routes for connecting one's own account. The one that leads
 // to the service is a link, since browsers apply form-action to redirects too.
 func (s *server) accountRoutes() []route {
 	return []route{
 		{"POST /me/account/key", s.page(form(s.connectKey))},
 		{"POST /me/account/end", s.page(form(s.disconnect))},
-		{"GET /me/account/app", s.page(s.beginConnection)},
+		{"GET " + connectionPath, s.page(s.beginConnection)},
 		{"GET " + accounts.RedirectPath, s.page(s.finishConnection)},
 	}
 }

@@ -211,8 +211,11 @@ func (s *server) beginSession(w http.ResponseWriter, r *http.Request, person acc
 func localPath(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(address, "/") ||
-		strings.HasPrefix(address, "//") || strings.ContainsAny(address, "\\\r\n\t") || u.Path == "/login" || u.Path == "/invitation" {
+		strings.HasPrefix(address, "//") || strings.ContainsAny(address, "\\\r\n\t") || strings.HasPrefix(u.Path, "/login") || u.Path == "/invitation" {
 		return "/"
+	}
+	if u.Path == connectionPath { // leads to the service, where browsers let no form be redirected
+		return "/me"
 	}
 	return u.RequestURI()
 }
