@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,29 +97,34 @@ func TestLitestreamReplicaIsAdopted(t *testing.T) {
 	t.Logf("%d deliveries were acknowledged before the last sync", len(done))
 }
 
-// litestreamConfig writes a configuration for all databases of a data directory and
-// returns its path and their names.
+// litestreamConfig writes the configuration for compose.yaml with another data directory, and
+// returns its path and the names of the databases that are there.
 func litestreamConfig(t *testing.T, server *s3test.Server, data string) (path string, names []string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(data, "*.db"))
 	if err != nil || len(all) < 2 {
 		t.Fatalf("databases %q, %v", all, err)
 	}
-	text := "dbs:\n"
 	for _, db := range all {
 		names = append(names, filepath.Base(db))
-		text += fmt.Sprintf("  - path: %s\n    replica: { type: s3, bucket: recordings, path: %s, endpoint: %q, region: us-east-1, force-path-style: true }\n",
-			db, filepath.Base(db), server.Endpoint())
+	}
+	text, err := os.ReadFile("../../packaging/litestream.yml")
+	if err != nil {
+		t.Fatal(err)
 	}
 	path = filepath.Join(t.TempDir(), "litestream.yml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(path, bytes.ReplaceAll(text, []byte(" /data/"), []byte(" "+data+"/")), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"BUCKET": "recordings", "ENDPOINT": server.Endpoint(), "REGION": "", // the server is in the one that Litestream takes then
+		"ACCESS_KEY_ID": os.Getenv("AWS_ACCESS_KEY_ID"), "SECRET_ACCESS_KEY": os.Getenv("AWS_SECRET_ACCESS_KEY")} {
+		t.Setenv("LITESTREAM_"+name, value)
 	}
 	return path, names
 }
 
 // TestLitestreamHasEveryDatabase starts a daemon that needs all databases: the configuration
-// for compose.yaml names each of them.
+// for compose.yaml, and that of docs/backup.md, name each of them.
 func TestLitestreamHasEveryDatabase(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
@@ -128,17 +135,20 @@ func TestLitestreamHasEveryDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, "serve", "--create", "-c", file)
-	replicated, err := os.ReadFile("../../packaging/litestream.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	all, err := filepath.Glob(filepath.Join(data, "*.db"))
 	if err != nil || len(all) < 5 {
 		t.Fatalf("databases %q, %v", all, err)
 	}
-	for _, db := range all {
-		if name := filepath.Base(db); !strings.Contains(string(replicated), "- path: /data/"+name+"\n") {
-			t.Errorf("packaging/litestream.yml lacks %s", name)
+	for document, dir := range map[string]string{"packaging/litestream.yml": "/data", "docs/backup.md": "/var/lib/minutebook"} {
+		text, err := os.ReadFile(filepath.Join("../..", document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, db := range all {
+			line := "- path: " + dir + "/" + filepath.Base(db)
+			if !regexp.MustCompile("(?m)^ *" + regexp.QuoteMeta(line) + "(?: +#.*)?$").Match(text) {
+				t.Errorf("%s has no line %s", document, line)
+			}
 		}
 	}
 }
