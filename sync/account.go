@@ -20,10 +20,14 @@ type account struct {
 	// takesAddress: the service has taken a callback address.
 	takesAddress atomic.Bool
 
+	refusals atomic.Int64  // answers that refused something, counted
+	checking chan struct{} // full while the fields below are in use
+	checked  time.Time     // when the last check of refusals began
+	cleared  int64         // as many refusals were answered before a check that the service accepted
+
 	mu        sync.Mutex // guards the fields below
 	suspended *suspension
 	usable    time.Time            // when it became an account that may be read
-	checked   time.Time            // when the service last answered after it had refused something
 	runs      map[string]*runStats // of the jobs that run now
 }
 
@@ -49,7 +53,7 @@ func (a *account) run(job string) *runStats {
 
 // newAccount prepares an account that is not suspended.
 func newAccount(a Account, locks map[string]chan struct{}, now time.Time) *account {
-	acc := &account{Account: a, usable: now, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}, accepted: make(chan struct{}, 1)}
+	acc := &account{Account: a, usable: now, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}, accepted: make(chan struct{}, 1), checking: make(chan struct{}, 1)}
 	acc.life, acc.leave = context.WithCancel(context.Background())
 	return acc
 }

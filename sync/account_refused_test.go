@@ -18,12 +18,12 @@ import (
 )
 
 // refuseAll has the service answer every call with a status, as it does with the keys of
-// deactivated users, from a call whose path ends so on until the returned value is 0.
+// deactivated users, from a call on whose path has from in it, until the returned value is 0.
 func refuseAll(u *rig.Upstream, from string, code int32) *atomic.Int32 {
 	var refuses, isOver atomic.Int32
 	inner := u.Wire.Handler
 	u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, from) && isOver.CompareAndSwap(0, 1) {
+		if strings.Contains(r.URL.Path, from) && isOver.CompareAndSwap(0, 1) {
 			refuses.Store(code)
 		}
 		if code := refuses.Load(); code != 0 {
@@ -36,18 +36,18 @@ func refuseAll(u *rig.Upstream, from string, code int32) *atomic.Int32 {
 	return &refuses
 }
 
-// A user is deactivated just before the recordings, or the late content, are asked for: these
-// are no lasting refusals.
+// A user is deactivated just before the recordings, or the late content, are asked for, or while a
+// recording is generated: these are no lasting refusals, and no failures of the recording.
 func TestARefusedAccountIsRefusedNoRecording(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for _, code := range []int32{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity} {
-		for _, from := range []string{"/download", "/transcript"} {
+		for _, from := range []string{"/download", "/downloads/", "/transcript"} {
 			t.Run(fmt.Sprint(code, from), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					created := rig.Today().Add(-time.Minute)
-					u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, withoutTranscripts(t, rig.Meetings(1, created, time.Hour)))
+					u := rig.NewUpstream(t, service.Options{Generation: time.Minute, Video: rig.File(500)}, withoutTranscripts(t, rig.Meetings(1, created, time.Hour)))
 					ar := rig.NewArchive(t, archivetest.Dir(t))
 					refuses := refuseAll(u, from, code)
 					s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
@@ -57,7 +57,7 @@ func TestARefusedAccountIsRefusedNoRecording(t *testing.T) {
 					if refuses.Load() == 0 {
 						t.Fatal("nothing was refused")
 					}
-					if d := queued(t, ar, 1); len(d.RefusedBy) > 0 || d.State == archive.DownloadRefused {
+					if d := queued(t, ar, 1); len(d.RefusedBy) > 0 || d.State == archive.DownloadRefused || d.Failures > 0 {
 						t.Errorf("while the user is deactivated: %+v", d)
 					}
 					st, err := s.Status(t.Context())
@@ -106,6 +106,73 @@ func TestWhatIsRefusedWithTheAccountIsAskedForLater(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A user is deactivated moments after the service has accepted the account, beside refusals that
+// are of a recording or of content alone: all later ones are no lasting refusals.
+func TestAnAccountThatIsRefusedAfterItsCheck(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for path, code := range map[string]int{"/download": http.StatusUnprocessableEntity, "/transcript": http.StatusForbidden} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const meetings = 12
+				created := rig.Today().Add(-20 * day)
+				u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, withoutTranscripts(t, rig.Meetings(meetings, created, 3*day)))
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				var asked atomic.Int32
+				var refuses atomic.Bool
+				inner := u.Wire.Handler
+				u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if strings.HasSuffix(r.URL.Path, path) && asked.Add(1) == 3 {
+						refuses.Store(true)
+					}
+					if refuses.Load() || strings.HasSuffix(r.URL.Path, path) && asked.Load() < 3 {
+						w.WriteHeader(code)
+						return
+					}
+					inner.ServeHTTP(w, r)
+				})
+				s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(30 * time.Minute)
+				if s.Suspended("ada") == "" {
+					t.Fatal("the account is not suspended")
+				}
+				for i := range meetings {
+					edit(t, u, int64(i+1), created.Add(-time.Duration(i)*3*day), "", "")
+				}
+				refuses.Store(false)
+				time.Sleep(3 * day)
+				has := meetingCounts(t, ar).WithTranscript
+				if path == "/download" {
+					has = meetingCounts(t, ar).WithRecording
+				}
+				if has < meetings-2 {
+					t.Errorf("once the user is active again, %d of %d have it", has, meetings)
+				}
+			})
+		})
+	}
+}
+
+// The first list that a backfill reads, to learn how long the history is, is refused with the account.
+func TestABackfillOfADeactivatedUserIsSuspended(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+		refuseAll(u, "/meetings", http.StatusUnprocessableEntity)
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		s, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(4 * time.Minute)
+		if s.Suspended("ada") == "" {
+			t.Error("the account is not suspended")
+		}
+	})
 }
 
 // A list that is answered some 4xx suspends the account within one run of a job, whichever it

@@ -9,14 +9,16 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/pause"
 )
 
 // suspensionRetry is how often a suspended account is tried again, with one
 // cheap call.
 const suspensionRetry = time.Hour
 
-// refusalCheck is how long an account counts as accepted that was, after a refusal.
-const refusalCheck = time.Minute
+// refusalCheck is how far apart the calls are that tell a refusal of one thing from one of the
+// account. Refusals wait for the next one together: it takes a tenth of the calls at most.
+const refusalCheck = 10 * time.Second
 
 // errSuspended is returned by work for an account that the service refuses.
 var errSuspended = errors.New("account is suspended")
@@ -143,20 +145,29 @@ func (s *Syncer) classifyRefusal(ctx context.Context, a *account, err error) err
 
 // checkRefusal returns an error if the service refuses the whole account, and not just the
 // meeting of which it refused something: the keys of deactivated users get some 4xx for
-// everything. It asks at most once a minute.
+// everything. Only a call that began after the refusal tells.
 func (s *Syncer) checkRefusal(ctx context.Context, a *account) error {
-	a.mu.Lock()
-	checked := a.checked
-	a.mu.Unlock()
-	if distance(checked, s.now()) < refusalCheck {
+	refusal := a.refusals.Add(1)
+	select {
+	case a.checking <- struct{}{}:
+		defer func() { <-a.checking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if a.cleared >= refusal {
 		return nil
 	}
+	if err := s.checkUsable(ctx, a, false); err != nil { // found while this one waited
+		return err
+	}
+	if err := pause.For(ctx, refusalCheck-distance(a.checked, s.now())); err != nil {
+		return err
+	}
+	refusal, a.checked = a.refusals.Load(), s.now()
 	if err := s.classify(ctx, a, a.Client.Check(ctx)); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	a.checked = s.now()
-	a.mu.Unlock()
+	a.cleared = refusal
 	return nil
 }
 

@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -90,8 +91,9 @@ func (l *downloader) poll(ctx context.Context, a *account, t *downloadTask) (*ap
 		return nil, err
 	}
 	d, err := a.Client.Download(api.WithPriority(ctx, api.PriorityDownload), t.row.RecordingID, t.row.DownloadID)
-	if api.IsNotFound(err) {
+	err = l.s.classifyRefusal(ctx, a, err)
+	if api.IsNotFound(err) && !errors.Is(err, errSuspended) {
 		return nil, l.requeueLapsed(ctx, t, "the service does not know the download any more")
 	}
-	return d, l.s.classify(ctx, a, err)
+	return d, err
 }

@@ -57,7 +57,7 @@ func TestStatusTellsWhatRunsNow(t *testing.T) {
 		refuse.Store(true)
 		inner := u.Wire.Handler
 		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if refuse.Load() {
+			if refuse.Load() && strings.HasSuffix(r.URL.Path, "/meetings") {
 				http.Error(w, `{"error":"path not found"}`, http.StatusNotFound)
 				return
 			}

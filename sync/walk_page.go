@@ -31,7 +31,7 @@ func (l *meetingsPage) askedAt() time.Time {
 	return earlier(l.Date, l.SentAt)
 }
 
-// fetchPage reads a page of a walk's list. All reads of lists go through it, so
+// fetchPage reads a page of a walk's list. All lists whose meetings are stored are read by it, so
 // that each page carries the number of the latest walk that had begun when it
 // was requested.
 func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.Time, cursor string) (*meetingsPage, error) {

@@ -120,7 +120,7 @@ func (s *Syncer) probePage(ctx context.Context, o walkSpec, before time.Time) (p
 		RecordedBy: o.list.RecordedBy, Teams: o.list.Teams}
 	page, err := o.account.Client.MeetingsPage(ctx, q, "")
 	if err != nil {
-		return pageSample{}, s.classify(ctx, o.account, err)
+		return pageSample{}, s.classifyRefusal(ctx, o.account, err)
 	}
 	out := pageSample{Before: before, More: page.NextCursor != ""}
 	for _, raw := range page.Items {
