@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -73,6 +75,45 @@ func TestALongRetryAfterStopsCallsUntilAPersonResumes(t *testing.T) {
 		}
 		if err := open().Check(t.Context()); err != nil || sent != 2 {
 			t.Errorf("resumed: %v, %d calls", err, sent)
+		}
+	})
+}
+
+// The token endpoint of an OAuth app names a time of its own. The accounts of the app show it, and a
+// person may resume one of them.
+func TestAPersonResumesTheTokenEndpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuses, tokens := false, &tokenService{life: 3600}
+		a, c := connect(t, &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if refuses && strings.HasSuffix(r.URL.Path, tokenPath) {
+				w.Header().Set("Retry-After", "200000")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			tokens.ServeHTTP(w, r)
+		})}, &memoryStore{})
+		if err := a.Exchange(t.Context(), "the-code"); err != nil {
+			t.Fatal(err)
+		}
+		refuses = true
+		time.Sleep(2 * time.Hour)
+		if err := c.Check(t.Context()); !IsBlocked(err) {
+			t.Fatalf("after a Retry-After of two days: %v", err)
+		}
+		refuses = false
+		if err := c.Check(t.Context()); !IsBlocked(err) {
+			t.Errorf("before a person resumes: %v", err)
+		}
+		used, err := c.Usage(t.Context())
+		at := slices.IndexFunc(used, func(u Usage) bool { return u.Class == ClassToken })
+		if err != nil || at < 0 || used[at].Blocked.Before(time.Now().Add(24*time.Hour)) {
+			t.Errorf("%+v, %v", used, err)
+		}
+		if err := c.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Check(t.Context()); err != nil {
+			t.Errorf("resumed: %v", err)
 		}
 	})
 }

@@ -114,6 +114,42 @@ func plainHTTP(h *http.Client) *http.Client {
 // Budget returns the budget that the client's calls count against.
 func (c *Client) Budget() *Budget { return c.budget }
 
+// budgets returns the client's budget, and after it that of the token endpoint of an OAuth app.
+func (c *Client) budgets() []*Budget {
+	if a, ok := c.cred.(*OAuth); ok {
+		return []*Budget{c.budget, a.client.budget}
+	}
+	return []*Budget{c.budget}
+}
+
+// Usage returns how much of each class is used, also by an earlier process. The class of the token
+// endpoint is that of the OAuth app, whose accounts share it.
+func (c *Client) Usage(ctx context.Context) (all []Usage, err error) {
+	for i, b := range c.budgets() {
+		if err := b.Load(ctx); err != nil {
+			return nil, err
+		}
+		for at, u := range b.Snapshot() {
+			if i == 0 {
+				all = append(all, u)
+			} else if u.Class == ClassToken {
+				all[at] = u
+			}
+		}
+	}
+	return all, nil
+}
+
+// Resume is [Budget.Resume] for all calls that the client needs.
+func (c *Client) Resume(ctx context.Context) error {
+	for _, b := range c.budgets() {
+		if err := b.Resume(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // InlineContent reports whether the list may include transcripts and summaries
 // with this client's credential.
 func (c *Client) InlineContent() bool { return c.cred.InlineContent() }

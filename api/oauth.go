@@ -27,7 +27,7 @@ type OAuthOptions struct {
 	TokenURL     string // "": BaseURL/oauth2/token
 	Store        TokenStore
 	HTTP         *http.Client
-	Budget       *Budget // the connection's; nil: one that is not stored
+	Budget       *Budget // the app's, of calls to the token endpoint; nil: one that is not stored
 	Now          func() time.Time
 	Rand         func() float64 // as in ClientOptions
 	Logger       zerolog.Logger

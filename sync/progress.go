@@ -64,7 +64,11 @@ func (s *Syncer) progressEvent(ctx context.Context, accounts []*account, t *runS
 		} else if err := a.Client.Repeated(); err != nil {
 			e.Trouble = err.Error()
 		}
-		for _, u := range a.Client.Budget().Snapshot() {
+		used, err := a.Client.Usage(ctx)
+		if err != nil {
+			e.Trouble = err.Error()
+		}
+		for _, u := range used {
 			c := e.Calls[u.Class]
 			e.Calls[u.Class] = Calls{Used: c.Used + u.Used, Limit: c.Limit + u.Limit, Waiting: c.Waiting + u.Waiting}
 		}

@@ -72,11 +72,12 @@ func (as *AccountStatus) addFailures(failures []FailureStatus) {
 
 // accountStatus reads the state of one account.
 func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, error) {
-	if err := a.Client.Budget().Load(ctx); err != nil { // the calls of an earlier process
+	used, err := a.Client.Usage(ctx)
+	if err != nil {
 		return AccountStatus{}, err
 	}
 	as := AccountStatus{Name: a.Name, UsableSince: a.usableSince(), LastSuccess: map[string]time.Time{}, NextRun: map[string]time.Time{},
-		Budget: a.Client.Budget().Snapshot()}
+		Budget: used}
 	if a.suspension() == nil {
 		if err := s.loadSuspensions(ctx); err != nil {
 			return as, err
@@ -102,7 +103,6 @@ func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, 
 		as.NextRun[table.job] = table.cron.Next(now)
 	}
 	as.ContentTasks, as.ContentTasksDue, as.NextContentTask, _ = s.content.status(a.Name, now)
-	var err error
 	as.Backfilled, err = s.isBackfilled(ctx, a)
 	if t := a.run(JobBackfill); t != nil {
 		e := s.progressEvent(ctx, []*account{a}, t)

@@ -119,7 +119,7 @@ func (s *Syncer) syncAccount(ctx context.Context, a *account, req Request, t *ru
 	ctx, leave := a.while(ctx)
 	defer leave()
 	if req.Resume {
-		if err := a.Client.Budget().Resume(ctx); err != nil {
+		if err := a.Client.Resume(ctx); err != nil {
 			return fmt.Errorf("sync account %s: %w", a.Name, err)
 		}
 	}
