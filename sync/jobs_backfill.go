@@ -24,15 +24,23 @@ const (
 var errBackfillFirst = errors.New("the backfill comes first")
 
 // runBackfill reads the full history with content, once for each list query,
-// and resumes where it was interrupted. List queries that a changed
+// and resumes where it was interrupted, also where an earlier holder of the account began: heavy
+// calls are few, and the light walk after it shows the rest. List queries that a changed
 // configuration adds are read by its next run.
 func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error {
-	read := false
+	read, isOwn := false, true
 	for _, p := range a.lists {
 		o := walkSpec{kind: kindBackfill, account: a, list: p, content: true, before: s.now(), survey: true}
 		c, ok, err := s.loadWalkState(ctx, o)
 		if err != nil {
 			return err
+		}
+		if ok {
+			isOther, err := s.isOfEarlierHolder(ctx, a, c.Started)
+			if err != nil {
+				return err
+			}
+			isOwn = isOwn && !isOther
 		}
 		if ok && c.Done {
 			continue
@@ -52,6 +60,9 @@ func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error
 		return nil
 	}
 	s.log.Info().Str("account", a.Name).Msg("backfill is complete")
+	if !isOwn { // what an earlier holder was shown of it is not what this one is: the night's jobs run at once
+		return nil
+	}
 	// The backfill has just read everything that the night's jobs would read.
 	now := s.now()
 	return errors.Join(s.setLastRun(ctx, a, JobWalk, now), s.setLastRun(ctx, a, JobRefresh, now))
