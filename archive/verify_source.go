@@ -77,9 +77,14 @@ func (s *BackupSource) Close() (err error) {
 	return err
 }
 
-// findRevision searches a revision's content, the newest generation first.
+// findRevision searches a revision's content: in the unpacked generations, and then in the
+// others, the newest first. So on a disk without room for all of them, one that has much of the
+// lost content stays unpacked.
 func (s *BackupSource) findRevision(ctx context.Context, a *Archive, want stored) (raw []byte, where string, err error) {
-	for _, g := range s.all {
+	isUnpacked := func(g generation.Generation) bool { return s.opened[g.Name] != nil }
+	others := slices.DeleteFunc(slices.Clone(s.all), isUnpacked)
+	unpacked := slices.DeleteFunc(slices.Clone(s.all), func(g generation.Generation) bool { return !isUnpacked(g) })
+	for _, g := range append(unpacked, others...) {
 		db, err := s.openDatabase(ctx, g)
 		if _, ok := errors.AsType[*generation.DamagedError](err); ok {
 			continue // an older one may have it
@@ -152,7 +157,7 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 			return nil, fmt.Errorf("unpack %s: %w", g.Path(), err)
 		}
 	}
-	to := filepath.Join(s.temp, g.Name+".db")
+	to := s.unpackedPath(g)
 	if err := durable.Write(to, func(w io.Writer) error { _, err := seal.Copy(ctx, w, r); return err }); err != nil {
 		return nil, err
 	}
@@ -161,15 +166,24 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 	return db, nil
 }
 
-// makeRoom removes the unpacked databases where the disk has no room for one more beside them: a
-// daemon may be writing there. They are unpacked again at their next use.
+// makeRoom removes unpacked databases, those of the oldest generations first, until the disk has
+// room for one more: a daemon may be writing there. They are unpacked again at their next use.
 func (s *BackupSource) makeRoom(need int64) error {
-	if diskspace.CheckRoom(s.in, need) == nil {
-		return nil
+	for _, g := range slices.Backward(s.all) {
+		db := s.opened[g.Name]
+		if db == nil || diskspace.CheckRoom(s.in, need) == nil {
+			continue
+		}
+		delete(s.opened, g.Name)
+		if err := errors.Join(db.Close(), os.Remove(s.unpackedPath(g))); err != nil {
+			return err
+		}
 	}
-	err := s.Close()
-	s.opened, s.temp = map[string]*sql.DB{}, ""
-	return errors.Join(err, diskspace.CheckRoom(s.in, need))
+	return diskspace.CheckRoom(s.in, need)
+}
+
+func (s *BackupSource) unpackedPath(g generation.Generation) string {
+	return filepath.Join(s.temp, g.Name+".db")
 }
 
 // openRecording opens a recording in the newest generation that has it undamaged. It

@@ -65,3 +65,32 @@ func TestARepairFromABackupLeavesRoom(t *testing.T) {
 		t.Errorf("with room for one: %+v: %s", v, damages)
 	}
 }
+
+// TestAGenerationStaysUnpackedWhileItHelps repairs several revisions that the newer generation
+// lacks, on a data disk with room for a copy of one archive.db. The files of the older generation
+// go once it is unpacked.
+func TestAGenerationStaysUnpackedWhileItHelps(t *testing.T) {
+	disk, dest := testrun.SmallDisk(t, 64), t.TempDir()
+	a := archivetest.Open(t, filepath.Join(disk.Dir, "data"))
+	const meetings = 4
+	for id := range int64(meetings) {
+		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id+1, "first", fmt.Sprint("zebrafish ", id)))
+		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id+1, "first", fmt.Sprint("said anew ", id)))
+	}
+	older := backUp(t, a, dest, Options{})
+	archivetest.Damage(t, mainDB(a), `DELETE FROM bodies WHERE revision_id IN (SELECT min(id) FROM revisions WHERE part = 'transcript' GROUP BY recording_id)`)
+	r := backUp(t, a, dest, Options{})
+	i := slices.IndexFunc(r.Manifest.Files, func(f generation.File) bool { return strings.Contains(f.Path, "/archive.db") })
+	free, size, err := diskspace.Read(disk.Dir)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(disk.Dir, "ballast"), make([]byte, free-size/20-r.Manifest.Files[i].PlainSize*3/2), 0o600))
+	from, err := a.OpenBackupSource(t.Context(), dest)
+	must(t, err)
+	defer from.Close()
+	v, err := a.Verify(t.Context(), archive.VerifyOptions{Repair: true, From: from}, func(archive.Damage) {
+		must(t, os.RemoveAll(filepath.Join(dest, older.Generation)))
+	})
+	if err != nil || v.Repaired != meetings {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
