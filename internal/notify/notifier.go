@@ -156,6 +156,9 @@ func (n *Notifier) change(ctx context.Context, fn func(maker)) error {
 func (n *Notifier) flush(ctx context.Context, c Channel, done func(Message), guard sync.Locker) {
 	guard.Lock()
 	waiting, before := slices.Clone(n.state.Channels[c.Name()].Pending), n.tries[c.Name()]
+	if len(waiting) == 0 && before.wait.failures == 0 {
+		delete(n.tries, c.Name()) // the refused messages were given up, or have gone for later ones
+	}
 	guard.Unlock()
 	refused := map[string]wait{}
 	for _, m := range waiting {

@@ -268,6 +268,26 @@ func TestARefusedMessageDelaysNoOther(t *testing.T) {
 	}
 }
 
+// TestAChannelWithoutItsRefusedMessageFailsNoMore has a channel that refuses news, which are given
+// up after a week.
+func TestAChannelWithoutItsRefusedMessageFailsNoMore(t *testing.T) {
+	c := &recorded{name: "c", refuse: func(Message) error { return fmt.Errorf("send to c: %w", ErrRefused) }}
+	b := newBench(t, c)
+	if err := b.Announce(t.Context(), "version", "title", "text"); err != nil {
+		t.Fatal(err)
+	}
+	b.update()
+	if got := b.States(); got[0].Error == "" || got[0].Waiting != 1 {
+		t.Errorf("while a message is refused: %+v", got)
+	}
+	for range 8 * 24 * 60 {
+		b.update()
+	}
+	if got := b.States(); got[0] != (ChannelState{Name: "c"}) {
+		t.Errorf("once it is given up: %+v", got)
+	}
+}
+
 // TestASlowChannelDelaysNoOther has a channel that answers only when another one was told.
 func TestASlowChannelDelaysNoOther(t *testing.T) {
 	told := make(chan struct{})
