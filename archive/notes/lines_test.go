@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +149,43 @@ func TestAnOlderExportHasNoNameOfAForgottenMeeting(t *testing.T) {
 	g, err := d.Groups(ctx)
 	check(t, err)
 	expect(t, "names", g.All(), [][]string{{"Ann", "ann@example.com"}})
+}
+
+// hooked reads parts, each after its step.
+type hooked struct {
+	parts []string
+	steps []func()
+}
+
+func (h *hooked) Read(p []byte) (int, error) {
+	if len(h.parts) == 0 {
+		return 0, io.EOF
+	}
+	h.steps[0]()
+	n := copy(p, h.parts[0])
+	h.parts, h.steps = h.parts[1:], h.steps[1:]
+	return n, nil
+}
+
+// TestAnImportKnowsWhatHappensBetweenItsLines merges a person and forgets a meeting between lines.
+func TestAnImportKnowsWhatHappensBetweenItsLines(t *testing.T) {
+	ctx, a := t.Context(), archivetest.WithMeetings(t, 2)
+	d := openNotes(t, a)
+	line := func(name, address string) string {
+		return fmt.Sprintf(`{"person":{"names":[%q,%q],"same":true,"judged_at":"2026-03-01T09:00:00Z"}}`+"\n", name, address)
+	}
+	sum, err := d.ReadLines(ctx, &hooked{
+		[]string{line("Ann", "ann@example.com"), line("Bob", "bob@example.com"), line("Xylophonist", "ann@example.com")},
+		[]func(){func() {}, func() {
+			_, err := d.Merge(ctx, Owner, "Bob", "bob@example.com")
+			check(t, err)
+		}, func() {
+			_, err := a.Forget(ctx, 1, "asked for")
+			check(t, err)
+		}},
+	}, Authors{})
+	check(t, err)
+	expect(t, "read", sum, Imported{Read: 3, New: 1, Skipped: 1})
 }
 
 // TestAnInterruptedImportShowsItsLines fails after a tick and a merge.

@@ -76,8 +76,13 @@ var errAuthor = errors.New("the author is not known here")
 type lineReader struct {
 	*DB
 	authors   Authors
-	forgotten []int64         // meetings, when appear was read
-	appear    map[string]bool // the folded names of meetings; nil: not read
+	head      archive.Position // of the archive, when forgotten was read
+	forgotten []int64          // meetings, when appear was read
+	appear    map[string]bool  // the folded names of meetings; nil: not read
+
+	known    map[string]bool // the judgements, by their keys; nil: not read
+	judged   int             // judgements, and the number of the last one, when known was read or added to
+	judgedAt int64
 }
 
 // readLine takes a line in and reports whether it added a row.
@@ -181,14 +186,39 @@ func (x *lineReader) readJudgement(ctx context.Context, j Judgement, err error) 
 		if err := x.dropForgotten(ctx, &j); err != nil {
 			return err
 		}
-		known, err := x.Judgements(ctx)
-		if err != nil || slices.ContainsFunc(known, func(k Judgement) bool { return k.Same == j.Same && slices.Equal(k.Names, j.Names) }) {
+		if err := x.readKnown(ctx, tx); err != nil || x.known[keyOf(j)] {
 			return err
 		}
 		added = true
-		return insertJudgement(ctx, tx, &j)
+		if err := insertJudgement(ctx, tx, &j); err != nil {
+			return err
+		}
+		x.known[keyOf(j)], x.judged, x.judgedAt = true, x.judged+1, j.ID
+		return nil
 	})
 	return added, err
+}
+
+// keyOf returns a text that only judgements of the same names have.
+func keyOf(j Judgement) string { return fmt.Sprintf("%t %q", j.Same, j.Names) }
+
+// readKnown reads the judgements where others have changed since the last line.
+func (x *lineReader) readKnown(ctx context.Context, tx *sql.Tx) error {
+	var n int
+	var last int64
+	err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(id), 0) FROM judgements`).Scan(&n, &last)
+	if err != nil || x.known != nil && n == x.judged && last == x.judgedAt {
+		return err
+	}
+	all, err := x.Judgements(ctx)
+	if err != nil {
+		return err
+	}
+	x.known, x.judged, x.judgedAt = make(map[string]bool, len(all)), n, last
+	for _, j := range all {
+		x.known[keyOf(j)] = true
+	}
+	return nil
 }
 
 // dropForgotten takes the names out of a judgement that no meeting has, where a meeting was
@@ -196,15 +226,22 @@ func (x *lineReader) readJudgement(ctx context.Context, j Judgement, err error) 
 // [archive.ErrForgotten] where fewer than two are left. It is called within a write
 // transaction: a meeting that is forgotten later erases the names itself.
 func (x *lineReader) dropForgotten(ctx context.Context, j *Judgement) error {
-	forgotten, _, err := x.archive.Tombstones(ctx)
-	if err != nil || len(forgotten) == 0 {
+	head, err := x.archive.Head(ctx)
+	if err != nil {
 		return err
 	}
-	if x.appear == nil || !slices.Equal(forgotten, x.forgotten) {
-		if x.appear, err = x.namesThere(ctx); err != nil {
+	if head != x.head { // a meeting may have been forgotten since the last line
+		forgotten, _, err := x.archive.Tombstones(ctx)
+		if err == nil && !slices.Equal(forgotten, x.forgotten) {
+			x.appear, err = x.namesThere(ctx)
+		}
+		if err != nil {
 			return err
 		}
-		x.forgotten = forgotten
+		x.head, x.forgotten = head, forgotten
+	}
+	if len(x.forgotten) == 0 {
+		return nil
 	}
 	j.Names = slices.DeleteFunc(j.Names, func(name string) bool { return !x.appear[Fold(name)] })
 	if len(j.Names) < 2 {
