@@ -27,7 +27,7 @@ func (app *application) connectAccounts(ctx context.Context) ([]syncer.Account, 
 	if err := app.checkService(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if err := app.setAccounts(ctx, cfg); err != nil {
+	if err := app.setAccounts(ctx); err != nil {
 		return nil, err
 	}
 	var err error

@@ -164,7 +164,7 @@ func (d *daemon) applyConnected(ctx context.Context, known map[string]int64, fir
 	if err := d.checkService(ctx, d.config()); err != nil {
 		return nil, err
 	}
-	if err := d.setAccounts(ctx, d.config()); err != nil {
+	if err := d.setAccounts(ctx); err != nil {
 		return nil, err
 	}
 	if err := d.syncer.SetAccounts(append(slices.Clone(d.configured.accounts), d.connectClients(list, connector)...)); err != nil {

@@ -39,6 +39,8 @@ type application struct {
 	log     zerolog.Logger
 	archive *archive.Archive
 	opts    appOptions
+	life    context.Context // until this process is to end
+	end     context.CancelFunc
 
 	mu         sync.Mutex // guards the fields below
 	pageURL    string     // of the daemon's page
@@ -49,6 +51,9 @@ type application struct {
 	notes      *notes.DB
 	// needsRestart are the settings of the file that wait for a restart.
 	needsRestart []string
+
+	storing sync.Mutex  // held from the reading of the configuration until its accounts are stored
+	unset   atomic.Bool // the accounts could not be stored
 
 	opening sync.Mutex // guards access
 	access  *access.DB
@@ -107,7 +112,16 @@ func openApp(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts a
 	}
 	app := &application{log: log, archive: a, opts: opts, configured: newClientSet(), activities: &control.Activities{}}
 	app.cfg.Store(cfg)
+	app.life, app.end = context.WithCancel(ctx)
 	return app, nil
+}
+
+// untilEnd returns a context for what must not end halfway where ctx does, since whoever asked
+// is gone. It ends when this process is to end.
+func (app *application) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(app.life, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // config returns the configuration in force, which nobody changes.
@@ -115,6 +129,7 @@ func (app *application) config() *config.Config { return app.cfg.Load() }
 
 // Close closes the index, if it is open, and the archive.
 func (app *application) Close() error {
+	app.end()
 	app.mu.Lock()
 	defer app.mu.Unlock()
 	var err error

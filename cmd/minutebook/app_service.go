@@ -25,7 +25,7 @@ func (app *application) Service(ctx context.Context) (*service.Service, error) {
 	if app.own != nil {
 		return app.own, nil
 	}
-	if err := app.setAccounts(ctx, app.config()); err != nil {
+	if err := app.setAccounts(ctx); err != nil {
 		return nil, err
 	}
 	s, err := service.New(ctx, service.Options{

@@ -14,12 +14,16 @@ import (
 	"minutebook/web/access"
 )
 
-// setAccounts stores the accounts of a configuration and of people, and the person of
-// each, in the archive. A command without accounts, as with --data, leaves them as they are.
-func (app *application) setAccounts(ctx context.Context, cfg *config.Config) error {
+// setAccounts stores the accounts of the configuration in force and of people, and the person
+// of each, in the archive. A command without accounts, as with --data, leaves them as they are.
+func (app *application) setAccounts(ctx context.Context) (err error) {
+	app.storing.Lock()
+	defer app.storing.Unlock()
+	cfg := app.config()
 	if len(cfg.Accounts) == 0 && cfg.ServiceURL() == "" && !app.opts.Daemon {
 		return nil
 	}
+	defer func() { app.unset.Store(err != nil) }()
 	connected, _, err := app.connectedAccounts(ctx)
 	if err != nil {
 		return err
@@ -52,15 +56,22 @@ func (app *application) credentialDigest(ctx context.Context, a config.Account) 
 		if err != nil || raw == nil {
 			return "", err
 		}
-		var token struct {
-			Connection string `json:"connection"`
-		}
-		if err := json.Unmarshal(raw, &token); err != nil {
+		connection, err := connectionIn(raw)
+		if err != nil {
 			return "", fmt.Errorf("read its tokens: %w", err)
 		}
-		secret = "connection " + token.Connection
+		secret = "connection " + connection
 	}
 	return digestCredential(secret), nil
+}
+
+// connectionIn returns the connection that tokens belong to.
+func connectionIn(raw []byte) (string, error) {
+	var token struct {
+		Connection string `json:"connection"`
+	}
+	err := json.Unmarshal(raw, &token)
+	return token.Connection, err
 }
 
 func digestCredential(secret string) string {
@@ -106,10 +117,23 @@ func (t tokenStore) LoadToken(ctx context.Context, account string) ([]byte, erro
 	return t.app.archive.LoadToken(ctx, account)
 }
 
-// SaveToken implements [api.TokenStore].
+// SaveToken implements [api.TokenStore]. Renewed tokens of a connection change no account, so
+// that they wait for no reload.
 func (t tokenStore) SaveToken(ctx context.Context, account string, token []byte) error {
-	if err := t.app.archive.SaveToken(ctx, account, token); err != nil {
+	before, err := t.app.archive.LoadToken(ctx, account)
+	if err == nil {
+		err = t.app.archive.SaveToken(ctx, account, token)
+	}
+	if err != nil || isSameConnection(before, token) && !t.app.unset.Load() {
 		return err
 	}
-	return t.app.setAccounts(ctx, t.app.config())
+	ctx, done := t.app.untilEnd(ctx)
+	defer done()
+	return t.app.setAccounts(ctx)
+}
+
+func isSameConnection(a, b []byte) bool {
+	before, err := connectionIn(a)
+	after, err2 := connectionIn(b)
+	return err == nil && err2 == nil && before == after
 }

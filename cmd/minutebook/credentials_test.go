@@ -24,7 +24,7 @@ func TestAConnectionMadeAnewHasAnotherHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer app.Close()
-	if err := app.setAccounts(ctx, app.config()); err != nil {
+	if err := app.setAccounts(ctx); err != nil {
 		t.Fatal(err)
 	}
 	store := tokenStore{app}
@@ -55,5 +55,42 @@ func TestAConnectionMadeAnewHasAnotherHolder(t *testing.T) {
 		if err != nil || len(rows) != step.want {
 			t.Errorf("%s: ann sees %d meetings, %v; want %d", step.name, len(rows), err, step.want)
 		}
+	}
+}
+
+// TestRenewedTokensLeaveTheAccounts renews a token while another configuration is loaded: its
+// accounts are stored already, and the former one is still in force.
+func TestRenewedTokensLeaveTheAccounts(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	const bob = "bob@acme.example"
+	cfg := &config.Config{DataDir: filepath.Join(t.TempDir(), "data"), Accounts: []config.Account{{Name: "work", OAuth: &config.OAuth{}}}}
+	app, err := openApp(ctx, cfg, zerolog.Nop(), appOptions{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer app.Close()
+	renew := func(access string) {
+		t.Helper()
+		if err := (tokenStore{app}).SaveToken(ctx, "work", fmt.Appendf(nil, `{"access_token": %q, "connection": "one"}`, access)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	renew("a")
+	next := *cfg
+	next.Accounts = append(next.Accounts, config.Account{Name: "bob", Email: bob, APIKey: "k"})
+	if err := app.storeAccounts(ctx, &next, nil); err != nil {
+		t.Fatal(err)
+	}
+	o, err := archive.FromMeeting("bob", archive.SourceList, time.Now(), []byte(`{"recording_id": 1, "title": "t", "shared_with": "no_teams", "recorded_by": {"email": "kim@acme.example"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.archive.Apply(ctx, []archive.Observation{o}); err != nil {
+		t.Fatal(err)
+	}
+	renew("b")
+	if rows, err := app.archive.List(ctx, archive.ListQuery{Viewer: archive.ViewerWith(bob)}); err != nil || len(rows) != 1 {
+		t.Errorf("bob, whose account was just added, sees %d meetings, %v", len(rows), err)
 	}
 }

@@ -88,17 +88,18 @@ func (d *daemon) loadAgain(ctx context.Context) (control.Reloaded, error) {
 	if err != nil {
 		return control.Reloaded{}, err
 	}
-	ctx = context.WithoutCancel(ctx) // whoever asked may be gone: nothing ends halfway
+	ctx, done := d.untilEnd(ctx)
+	defer done()
 	if err := d.checkService(ctx, p.cfg); err != nil {
 		return control.Reloaded{}, err
 	}
-	if err := d.storeAccounts(ctx, p.cfg, p.connected); err != nil {
+	if err := d.takeOver(ctx, p); err != nil {
 		return control.Reloaded{}, err
 	}
 	if err := d.adopt(p); err != nil {
 		return control.Reloaded{}, err
 	}
-	if err := recordLoaded(ctx, p.people, p.file); err != nil {
+	if err := recordLoaded(context.WithoutCancel(ctx), p.people, p.file); err != nil {
 		d.log.Error().Err(err).Msg("record in the audit that the configuration was loaded")
 	}
 	d.log.Info().Str("path", p.file.Path).Strs("changed", p.result.Changed).Msg("configuration loaded")
@@ -239,13 +240,24 @@ func showsSame(a, b *config.Config) bool {
 	return reflect.DeepEqual(a.Web, b.Web) && reflect.DeepEqual(a.Notify, b.Notify) && a.Audit.Reads == b.Audit.Reads
 }
 
-// adopt puts a prepared configuration in force. It fails only on a mistake in the
-// program, since everything has been checked.
-func (d *daemon) adopt(p prepared) error {
+// takeOver stores the accounts of a prepared configuration, which is the one in force then.
+// Nobody stores the accounts of the former one meanwhile, or afterwards.
+func (d *daemon) takeOver(ctx context.Context, p prepared) error {
+	d.storing.Lock()
+	defer d.storing.Unlock()
+	if err := d.storeAccounts(ctx, p.cfg, p.connected); err != nil {
+		return err
+	}
 	d.connecting.Lock()
 	d.connector = p.connector
 	d.connecting.Unlock()
 	d.cfg.Store(p.cfg)
+	return nil
+}
+
+// adopt makes every part follow a configuration that is in force. It fails only on a mistake
+// in the program, since everything has been checked.
+func (d *daemon) adopt(p prepared) error {
 	d.mu.Lock()
 	d.configured = p.clients
 	d.pageURL, d.opts.Configuration, d.needsRestart = d.urlOfPage(p.cfg), p.file, p.result.NeedsRestart

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -143,6 +144,19 @@ func TestWhoAsksForAReloadLeaves(t *testing.T) {
 		if inARow++; isGone {
 			inARow = 0
 		}
+	}
+}
+
+// TestAReloadEndsWithTheDaemon loads a configuration while the daemon begins to end: it takes as
+// long as all meetings of several accounts, and neither waits for them nor changes anything.
+func TestAReloadEndsWithTheDaemon(t *testing.T) {
+	t.Parallel()
+	l := startLoaded(t)
+	present := l.config()
+	l.change(1)
+	l.end()
+	if _, err := l.loadAgain(t.Context()); !errors.Is(err, context.Canceled) || l.config() != present {
+		t.Errorf("%v; another configuration is in force: %t", err, l.config() != present)
 	}
 }
 
