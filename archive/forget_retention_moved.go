@@ -37,6 +37,10 @@ func (a *Archive) MovedMeetings() *MovedMeetings {
 	return nil
 }
 
+// KnowsMoved reports whether this process has looked at the rules, so that [Archive.MovedMeetings]
+// is known.
+func (a *Archive) KnowsMoved() bool { return a.moved.Load() != nil }
+
 // countMoved counts those of expired that wait.
 func countMoved(expired []Expired) *MovedMeetings {
 	m := &MovedMeetings{}

@@ -20,27 +20,34 @@ const (
 )
 
 // Conditions returns everything that needs a person at present. since is the start of
-// the daemon, before which nothing could succeed.
+// the daemon, before which nothing could succeed. A condition of which this process knows
+// nothing yet fades, so that one that an earlier process has reported is not over.
 func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition) {
 	add := func(key, title, text string, values ...any) {
 		list = append(list, notify.Condition{Key: key, Title: title, Text: fmt.Sprintf(text, values...)})
 	}
+	fade := func(key string) { list = append(list, notify.Condition{Key: key, Fading: true}) }
 	for _, a := range s.Accounts {
 		if a.Suspended != "" {
+			fade("silent/" + a.Name)
 			add("account/"+a.Name, "account "+a.Name+" needs someone", "The service refuses account %s since %s: %s",
 				a.Name, a.SuspendedSince.UTC().Format(time.DateTime), a.Suspended)
 			continue
 		}
-		if last := lastSuccess(a, since, now); now.Sub(last) > silentAfter {
+		last := latest(now, time.Time{}, slices.Collect(maps.Values(a.LastSuccess))...)
+		switch could := latest(now, since, last, a.UsableSince); {
+		case now.Sub(last) <= silentAfter:
+		case now.Sub(could) <= silentAfter:
+			fade("silent/" + a.Name)
+		default:
 			add("silent/"+a.Name, "account "+a.Name+" has read nothing for a day", "No job of account %s has succeeded since %s: see minutebook status.",
-				a.Name, last.UTC().Format(time.DateTime))
+				a.Name, could.UTC().Format(time.DateTime))
 		}
 	}
-	fade := func(key string) { list = append(list, notify.Condition{Key: key, Fading: true}) }
 	if skew := s.ClockSkew(); skew > skewError {
 		add("clock", "the clock of this machine is wrong", "It was %s away from the service's at %s. Set it (systemd-timesyncd, chrony): deliveries are refused beyond five minutes.",
 			skew, s.Clock.At.UTC().Format(time.DateTime))
-	} else if skew > skewError/4*3 {
+	} else if skew > skewError/4*3 || s.Clock == nil && len(s.Accounts) > 0 {
 		fade("clock")
 	}
 	switch at, least := s.Disk.FullAt, s.Disk.leastFree(); {
@@ -67,6 +74,8 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 	if m := s.Moved; m != nil {
 		add("retention", "recordings are deleted soon", "The service has changed the team, type or start of %s, so that a retention rule deletes their recordings from %s on: see minutebook retention --dry-run.",
 			phrase.Meetings(m.Meetings), m.From.UTC().Format(time.DateTime))
+	} else if s.MovedUnknown {
+		fade("retention")
 	}
 	if n := s.Inbox.Quarantined; n > 0 {
 		add("quarantine", "deliveries are in quarantine", "%s could not be read: see minutebook status.", phrase.Count(n, "delivery", "deliveries"))
@@ -84,11 +93,10 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 // leastFree returns the number of free bytes below which the disk is nearly full.
 func (d Disk) leastFree() int64 { return min(512<<20, d.Size/20) }
 
-// lastSuccess returns when any job of an account last succeeded, or since when one could. A
-// time ahead of the clock was set by a wrong one.
-func lastSuccess(a syncer.AccountStatus, since, now time.Time) time.Time {
-	last := since
-	for _, at := range append(slices.Collect(maps.Values(a.LastSuccess)), a.UsableSince) {
+// latest returns the latest of last and some times. One of these that is ahead of the clock was
+// set by a wrong one.
+func latest(now, last time.Time, times ...time.Time) time.Time {
+	for _, at := range times {
 		if at.After(last) && !at.After(now) {
 			last = at
 		}

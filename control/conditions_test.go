@@ -19,7 +19,7 @@ func TestConditions(t *testing.T) {
 	hour := func(n int) time.Time { return now.Add(time.Duration(n) * time.Hour) }
 	account := func(a syncer.AccountStatus) control.StatusResult {
 		a.Name = "ada"
-		return control.StatusResult{Status: syncer.Status{Accounts: []syncer.AccountStatus{a}}}
+		return control.StatusResult{Status: syncer.Status{Accounts: []syncer.AccountStatus{a}, Clock: &syncer.ClockStatus{}}}
 	}
 	upkeep := func(job string, u control.UpkeepState) control.StatusResult {
 		return control.StatusResult{Upkeep: map[string]control.UpkeepState{job: u}}
@@ -32,11 +32,13 @@ func TestConditions(t *testing.T) {
 		want  []string
 	}{
 		"well":               {account(syncer.AccountStatus{LastSuccess: map[string]time.Time{"walk": hour(-2)}}), nil},
-		"suspended":          {account(syncer.AccountStatus{Suspended: "401"}), []string{"account/ada"}},
+		"suspended":          {account(syncer.AccountStatus{Suspended: "401"}), []string{"account/ada", "silent/ada fades"}},
 		"silent":             {account(syncer.AccountStatus{LastSuccess: map[string]time.Time{"walk": hour(-25)}}), []string{"silent/ada"}},
 		"never":              {account(syncer.AccountStatus{}), []string{"silent/ada"}},
-		"added just now":     {account(syncer.AccountStatus{UsableSince: hour(-1)}), nil},
-		"back just now":      {account(syncer.AccountStatus{UsableSince: hour(-1), LastSuccess: map[string]time.Time{"walk": hour(-50)}}), nil},
+		"added just now":     {account(syncer.AccountStatus{UsableSince: hour(-1)}), []string{"silent/ada fades"}},
+		"back just now":      {account(syncer.AccountStatus{UsableSince: hour(-1), LastSuccess: map[string]time.Time{"walk": hour(-50)}}), []string{"silent/ada fades"}},
+		"no list read yet":   {control.StatusResult{Status: syncer.Status{Accounts: []syncer.AccountStatus{{LastSuccess: map[string]time.Time{"walk": now}}}}}, []string{"clock fades"}},
+		"rules not used yet": {control.StatusResult{MovedUnknown: true}, []string{"retention fades"}},
 		"by a wrong clock":   {account(syncer.AccountStatus{LastSuccess: map[string]time.Time{"walk": hour(9000)}}), []string{"silent/ada"}},
 		"clock ahead":        {control.StatusResult{Status: syncer.Status{Clock: &syncer.ClockStatus{AheadSeconds: 300}}}, []string{"clock"}},
 		"clock behind":       {control.StatusResult{Status: syncer.Status{Clock: &syncer.ClockStatus{AheadSeconds: -300}}}, []string{"clock"}},
@@ -70,7 +72,7 @@ func TestConditions(t *testing.T) {
 		if !slices.Equal(keys, c.want) {
 			t.Errorf("%s: %v, want %v", name, keys, c.want)
 		}
-		if young := c.state.Conditions(now, hour(-1)); name == "never" && len(young) > 0 {
+		if young := c.state.Conditions(now, hour(-1)); name == "never" && (len(young) != 1 || !young[0].Fading) {
 			t.Errorf("a daemon that began an hour ago says %+v", young)
 		}
 	}

@@ -36,6 +36,8 @@ type StatusResult struct {
 	// Moved are the meetings that a retention rule deletes from soon, since the service has
 	// changed their team, type or start.
 	Moved *archive.MovedMeetings `json:"-"`
+	// MovedUnknown says that there are rules, and that nobody has looked for such meetings yet.
+	MovedUnknown bool `json:"-"`
 	// Retention is the state of the rules; absent where there are none.
 	Retention *archive.RetentionHold `json:"retention,omitempty"`
 	// Configuration is that of the daemon; absent without one, or where it neither has a file nor finds a first one.
@@ -132,7 +134,7 @@ func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 		Version: h.Version, Running: h.Running,
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
 		WithRecording: counts.WithRecording, Gone: counts.Gone, NotWatched: counts.NotWatched,
-		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Moved: h.Archive.MovedMeetings(), Configuration: h.showConfiguration(), Status: now, Activities: h.Activities.List(),
+		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Moved: h.Archive.MovedMeetings(), MovedUnknown: len(h.Retention) > 0 && !h.Archive.KnowsMoved(), Configuration: h.showConfiguration(), Status: now, Activities: h.Activities.List(),
 	}
 	return r, h.observeParts(ctx, r)
 }
