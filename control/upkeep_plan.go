@@ -12,6 +12,7 @@ type UpkeepPlan struct {
 	Verify cron.Schedule // nil: never
 	Prove  time.Duration // between two proofs; 0: never
 	Slices int           // of the checks
+	To     string        // where the backups go
 }
 
 // The times after the end of a proof and a backup that failed when they are tried again.
@@ -37,7 +38,7 @@ func (p UpkeepPlan) Next(states map[string]UpkeepState, now time.Time) map[strin
 	}
 	proof := states[UpkeepProve]
 	switch {
-	case p.Prove == 0 || states[UpkeepBackup].Succeeded.IsZero():
+	case p.Prove == 0 || !states[UpkeepBackup].isIn(p.To): // there is nothing to prove
 	case proof.Began.IsZero() || proof.Began.After(now):
 		if next[UpkeepProve] = states[UpkeepBackup].Succeeded; next[UpkeepProve].After(now) {
 			next[UpkeepProve] = now
@@ -61,6 +62,9 @@ func (u UpkeepState) lastPlanned(now time.Time) time.Time {
 	}
 	return now
 }
+
+// isIn reports whether a backup was made in a place.
+func (u UpkeepState) isIn(place string) bool { return u.Destination == place || u.Highest[place] != "" }
 
 // NextSlices returns the slices to check now: one, and up to two more for nights on
 // which no daemon ran.

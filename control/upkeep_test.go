@@ -28,27 +28,29 @@ func TestUpkeepPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	day := func(d, hour int) time.Time { return time.Date(2026, 3, d, hour, 0, 0, 0, time.UTC) }
-	p := control.UpkeepPlan{Backup: nightly, Verify: nightly, Prove: 30 * 24 * time.Hour, Slices: 30}
+	p := control.UpkeepPlan{Backup: nightly, Verify: nightly, Prove: 30 * 24 * time.Hour, Slices: 30, To: "/usb"}
 	const b, v, r = control.UpkeepBackup, control.UpkeepVerify, control.UpkeepProve
 	for name, c := range map[string]struct {
 		states map[string]control.UpkeepState
 		now    time.Time
 		want   map[string]time.Time
 	}{
-		"never ran":     {nil, day(1, 13), map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
-		"after a run":   {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}}, day(2, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 4)}},
-		"missed nights": {map[string]control.UpkeepState{b: {Began: day(2, 4)}}, day(9, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4)}},
+		"never ran":                       {nil, day(1, 13), map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
+		"after a run":                     {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4), Destination: "/usb"}}, day(2, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 4)}},
+		"backed up elsewhere":             {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4), Destination: "/nas", Highest: map[string]string{"/nas": "generation-000001"}}}, day(2, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4)}},
+		"moved elsewhere and back":        {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4), Destination: "/nas", Highest: map[string]string{"/usb": "generation-000001"}}}, day(2, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 4)}},
+		"missed nights":                   {map[string]control.UpkeepState{b: {Began: day(2, 4)}}, day(9, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4)}},
 		"dated in the future":             {map[string]control.UpkeepState{b: {Began: day(20, 4), Planned: day(2, 3)}}, day(2, 5), map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
 		"dated in the future, and failed": {map[string]control.UpkeepState{b: {Began: day(20, 4), Error: "no", Planned: day(2, 3)}}, day(2, 5), map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
 		"nothing but the future":          {map[string]control.UpkeepState{b: {Began: day(20, 4), Error: "no", Planned: day(20, 3)}}, day(2, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4)}},
-		"proven": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}, r: {Began: day(2, 5)}}, day(3, 5),
+		"proven": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4), Destination: "/usb"}, r: {Began: day(2, 5)}}, day(3, 5),
 			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 5).Add(p.Prove)}},
 		"read yesterday, on at day": {map[string]control.UpkeepState{b: {Planned: day(1, 9)}, v: {Began: day(20, 4), Planned: day(1, 9)}}, day(2, 9),
 			map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
 		"backup failed":             {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no"}}, day(2, 4), map[string]time.Time{b: day(2, 5), v: day(2, 4)}},
 		"backup failed after hours": {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no", Seconds: 5 * 3600}}, day(2, 9), map[string]time.Time{b: day(2, 10), v: day(2, 4)}},
 		"backup failed after a day": {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no", Seconds: 27 * 3600}}, day(3, 7), map[string]time.Time{b: day(3, 8), v: day(2, 4)}},
-		"proof failed": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}, r: {Began: day(2, 5), Error: "no"}}, day(2, 6),
+		"proof failed": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4), Destination: "/usb"}, r: {Began: day(2, 5), Error: "no"}}, day(2, 6),
 			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(3, 5)}},
 	} {
 		states := map[string]control.UpkeepState{v: {Planned: day(1, 12)}}

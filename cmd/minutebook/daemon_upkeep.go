@@ -12,6 +12,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/backup"
+	"minutebook/archive/generation"
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/crontab"
@@ -36,6 +37,8 @@ func upkeepPlan(cfg *config.Config) (p control.UpkeepPlan, err error) {
 	p = control.UpkeepPlan{Prove: config.ProofPeriods()[cfg.Backup.Prove], Slices: cfg.Verify.Days}
 	if cfg.Backup.To == "" {
 		p.Prove = 0
+	} else if p.To, err = generation.Absolute(cfg.Backup.To); err != nil {
+		return p, err
 	}
 	if p.Backup, err = parseCron(cfg.Backup.Schedule, zone); err != nil {
 		return p, err
