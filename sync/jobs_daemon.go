@@ -69,16 +69,37 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 		s.log.Warn().Str("account", a.Name).Dur("retry_in", wait).Err(err).Msg("backfill interrupted")
 		pause.For(ctx, wait)
 	}
-	for _, table := range s.schedule.all() {
-		last, err := s.lastOwnRun(ctx, a, table.job)
-		if err != nil {
-			return err
+	return s.makeUp(ctx, a)
+}
+
+// makeUp runs the jobs of an account that were due while no daemon ran. The network may come
+// up later than this machine: those that fail are tried again, after ever longer pauses, until
+// their next time comes.
+func (s *Syncer) makeUp(ctx context.Context, a *account) error {
+	const longest = time.Hour
+	began := s.now()
+	for wait := 5 * time.Second; ctx.Err() == nil; wait = min(2*wait, longest) {
+		var failed error
+		for _, table := range s.schedule.all() {
+			last, err := s.lastOwnRun(ctx, a, table.job)
+			if err != nil {
+				return err
+			}
+			if now := s.now(); table.job == JobBackfill || !table.hasMissed(last, now) || !table.next(began).After(now) {
+				continue
+			}
+			if err := s.tryJob(ctx, a, table.job, false, wait, nil); err != nil && ctx.Err() == nil {
+				failed = err
+				s.log.Warn().Str("account", a.Name).Str("job", table.job).Err(err).Msg("job failed")
+			}
 		}
-		if table.job == JobBackfill || !table.hasMissed(last, s.now()) {
-			continue
-		}
-		if err := s.runJob(ctx, a, table.job, false, nil); err != nil && ctx.Err() == nil {
-			s.log.Warn().Str("account", a.Name).Str("job", table.job).Err(err).Msg("job failed")
+		switch {
+		case failed == nil:
+			return ctx.Err()
+		case errors.Is(failed, errSuspended):
+			s.waitSuspended(ctx, a)
+		default:
+			pause.For(ctx, wait)
 		}
 	}
 	return ctx.Err()

@@ -1,6 +1,8 @@
 package syncer_test
 
 import (
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -117,6 +119,45 @@ func TestMissedRunsAreMadeUpAtStart(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		if !strings.Contains(text(t, ar, 3), "Renamed") {
 			t.Error("the nights that were slept through were not made up for")
+		}
+	})
+}
+
+// TestMissedRunsAwaitTheNetwork starts after three days, some minutes before the network is there:
+// each night's job is made up once it is.
+func TestMissedRunsAwaitTheNetwork(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(10, rig.Today().Add(-time.Hour), time.Hour))
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		o := syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+		_, stop := running(t, o)
+		time.Sleep(24 * time.Hour)
+		stop()
+		time.Sleep(3 * 24 * time.Hour)
+		began := time.Now()
+		up := began.Add(3 * time.Minute)
+		u.Wire.Fail = func(int, *http.Request, bool) error {
+			if time.Now().Before(up) {
+				return errors.New("network is unreachable")
+			}
+			return nil
+		}
+		s, stop := running(t, o)
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		st, err := s.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, job := range []string{syncer.JobCatchUp, syncer.JobWalk, syncer.JobRefresh, syncer.JobDirectory} {
+			if at := st.Accounts[0].LastSuccess[job]; at.Before(began) {
+				t.Errorf("%s is not made up: its last run that succeeded began at %v", job, at)
+			}
+		}
+		if len(st.Failures) > 0 {
+			t.Errorf("failures %+v", st.Failures)
 		}
 	})
 }
