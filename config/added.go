@@ -35,12 +35,13 @@ type addedFile struct {
 	Accounts []addedAccount `toml:"accounts"`
 }
 
-// readAddedAccounts appends the accounts that were added on the page.
-func (c *Config) readAddedAccounts() error {
-	if c.DataDir == "" {
+// readAddedAccounts appends the accounts that were added on the page to those of a data
+// directory.
+func (c *Config) readAddedAccounts(dir string) error {
+	if dir == "" {
 		return nil
 	}
-	f, err := readAdded(c.DataDir)
+	f, err := readAdded(dir)
 	if err != nil {
 		return err
 	}

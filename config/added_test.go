@@ -63,3 +63,24 @@ func TestAccountsOfThePageFollowThoseOfTheFile(t *testing.T) {
 		t.Errorf("after the account was taken back: %v, %v", c, err)
 	}
 }
+
+// TestAddedAccountsStayInTheDirectoryThatRuns loads a file beside a process, after data_dir was
+// changed for the next start.
+func TestAddedAccountsStayInTheDirectoryThatRuns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, running := filepath.Join(dir, "config.toml"), filepath.Join(dir, "data")
+	for _, err := range []error{os.WriteFile(path, []byte("data_dir = \"moved\"\n"), 0o600), os.Mkdir(running, 0o700), os.Mkdir(filepath.Join(dir, "moved"), 0o700),
+		AddAccount(running, Account{Name: "main", BaseURL: "https://service.example/external/v1", APIKey: "k"})} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := LoadBeside(running, path, "", nil)
+	if err != nil || len(c.Accounts) != 1 || c.Accounts[0].Name != "main" || filepath.Base(c.DataDir) != "moved" {
+		t.Errorf("beside the process: %+v, %v", c, err)
+	}
+	if c, err = Load(path, "", nil); err != nil || len(c.Accounts) != 0 {
+		t.Errorf("at the next start: %+v, %v", c, err)
+	}
+}

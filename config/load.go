@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +24,13 @@ const envPrefix = "MINUTEBOOK_"
 // file's folder. The accounts that were added on the page follow those of the file. On failure the error names the file and the setting, and the
 // line and column of an unknown key.
 func Load(path, dataDir string, environ []string) (*Config, error) {
+	return LoadBeside("", path, dataDir, environ)
+}
+
+// LoadBeside is Load for a process that runs with the data directory running: that one has
+// the accounts that were added on the page, also where the file names another directory, for
+// the next start.
+func LoadBeside(running, path, dataDir string, environ []string) (*Config, error) {
 	raw, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
@@ -46,7 +54,7 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 			return nil, fmt.Errorf("find the data directory: %w", err)
 		}
 	}
-	if err := c.readAddedAccounts(); err != nil {
+	if err := c.readAddedAccounts(cmp.Or(running, c.DataDir)); err != nil {
 		return nil, err
 	}
 	c.applyAccountVariables(vars)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/testrun"
 	"minutebook/receiver"
@@ -206,6 +207,29 @@ func (r *reloaded) cutOff() {
 	if err == nil || !strings.Contains(string(out), "no [[accounts]] any more, and had ada, bob: write it again") {
 		r.Errorf("reload of a file that is cut off: %v, %s", err, out)
 	}
+}
+
+// TestADataDirectoryForTheNextStartLeavesAddedAccounts changes data_dir while the daemon has an
+// account that was added on the page: the account goes on.
+func TestADataDirectoryForTheNextStartLeavesAddedAccounts(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	r := startReloaded(t)
+	if err := config.AddAccount(r.data, config.Account{Name: "bob", BaseURL: "http://127.0.0.1:1/external/v1", APIKey: "k2"}); err != nil {
+		t.Fatal(err)
+	}
+	r.reload()
+	present := r.data
+	r.data += "-moved"
+	r.write("", firstSecret, "")
+	if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 30*time.Second, "a restart is needed", func() (bool, any) { return strings.Contains(r.log(), `"settings":["data_dir"]`), r.log() })
+	if s := runJSON[control.StatusResult](t, "status", "--data", present); len(s.Accounts) != 2 {
+		t.Errorf("%d accounts are read, want 2: %s", len(s.Accounts), r.log())
+	}
+	r.stop()
 }
 
 // TestReloadFailsNoRequest loads two configurations in turn while requests for the page

@@ -180,12 +180,15 @@ func (m *Main) jsonFlag(cmd *cobra.Command) *cobra.Command {
 
 // loadConfig loads the configuration. With --data alone no file is needed: the
 // defaults and the environment serve.
-func (m *Main) loadConfig() (*config.Config, error) {
+func (m *Main) loadConfig() (*config.Config, error) { return m.loadConfigBeside("") }
+
+// loadConfigBeside is loadConfig for a process with a data directory, or for none.
+func (m *Main) loadConfigBeside(running string) (*config.Config, error) {
 	path, err := m.configFile()
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(path, m.dataDir, m.Environ)
+	cfg, err := config.LoadBeside(running, path, m.dataDir, m.Environ)
 	if err != nil && path == workingConfig && m.configPath == "" && m.getenv("MINUTEBOOK_CONFIG") == "" {
 		err = fmt.Errorf("%w (the configuration is %s of the working directory; -c FILE names another one, and with --data DIR none is read)", err, path)
 	}

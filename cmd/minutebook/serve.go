@@ -48,7 +48,7 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 	}
 	signals, stop := notifyHangup()
 	defer stop()
-	cfg, file, err := m.loadFile()
+	cfg, file, err := m.loadFile("")
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,8 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 		return &usageError{err}
 	}
 	d, err := startDaemon(ctx, cfg, log, appOptions{Version: m.Version, Create: create, Daemon: true,
-		Page: sockets[systemd.PageSocket], Receiver: sockets[systemd.ReceiverSocket], Configuration: file, FirstConfiguration: m.findFirstConfiguration(file), Load: m.loadFile, LogLevel: level})
+		Page: sockets[systemd.PageSocket], Receiver: sockets[systemd.ReceiverSocket], Configuration: file, FirstConfiguration: m.findFirstConfiguration(file), LogLevel: level,
+		Load: func() (*config.Config, control.Configuration, error) { return m.loadFile(cfg.DataDir) }})
 	if err != nil {
 		return err
 	}
@@ -81,10 +82,11 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 }
 
 // loadFile loads the configuration, and identifies its file as it was before: a file
-// that changes meanwhile counts as changed.
-func (m *Main) loadFile() (*config.Config, control.Configuration, error) {
+// that changes meanwhile counts as changed. running is the data directory of this process, ""
+// before it has one.
+func (m *Main) loadFile(running string) (*config.Config, control.Configuration, error) {
 	file, identified := m.readConfiguration()
-	cfg, err := m.loadConfig()
+	cfg, err := m.loadConfigBeside(running)
 	if err != nil {
 		return nil, file, err // its error says more about a missing file
 	}
