@@ -216,7 +216,10 @@ func (e *entrance) askAsNobody(pattern, path string, row entryRow) {
 		e.same(row, forged, nobody, "%s with a session that is forged", pattern)
 	case row.asks == asksPage && !isPost:
 		e.status(nobody, http.StatusSeeOther, "%s as nobody", pattern)
-		e.status(forged, http.StatusSeeOther, "%s with a session that is forged", pattern)
+		e.status(forged, http.StatusUnauthorized, "%s with a session that is forged", pattern)
+		if to := forged.Header.Get("Refresh"); !strings.HasPrefix(to, "0;url=/login/oidc?next=") {
+			e.t.Errorf("%s leads somebody whose session is forged to %q", pattern, to)
+		}
 		if to := nobody.Header.Get("Location"); !strings.HasPrefix(to, "/login?next=") {
 			e.t.Errorf("%s leads nobody to %q", pattern, to)
 		}
