@@ -224,11 +224,11 @@ func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {
 
 // endRefusal ends the refusal of a recording to an account that another query shows the
 // meeting, so that it is asked for again. Where the service forbade it, that stays unless
-// the account sees the meeting again (?3): the recording may be here already, so that
+// the account's person sees the meeting again (?3): the recording may be here already, so that
 // nobody asks.
-const endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value <> ?2),
-		forbidden_to = iif(?3, (SELECT json_group_array(value) FROM json_each(forbidden_to) WHERE value <> ?2), forbidden_to)
-	WHERE recording_id = ?1 AND ?2 IN (SELECT value FROM json_each(refused_by) UNION SELECT value FROM json_each(forbidden_to))`
+var endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value <> ?2),
+		forbidden_to = (SELECT json_group_array(value) FROM json_each(forbidden_to) WHERE NOT ?3 OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?2`) + `)
+	WHERE recording_id = ?1 AND (refused_by <> '[]' OR forbidden_to <> '[]')`
 
 // recordListing records that a list query showed the meeting. A gone meeting is back
 // when a page lists it, if that page was requested after the walk that lacked it had
@@ -240,9 +240,9 @@ func (t *applying) recordListing(o *Observation, isNew bool) error {
 	if err != nil {
 		return err
 	}
-	wasSeen := wasListed
-	if !wasListed {
-		if wasSeen, err = t.isSeen(o.RecordingID, o.Account); err != nil {
+	isAgain := false
+	if !wasListed && !isNew {
+		if isAgain, err = t.wasHidden(o.RecordingID, o.Account); err != nil {
 			return err
 		}
 	}
@@ -262,7 +262,7 @@ func (t *applying) recordListing(o *Observation, isNew bool) error {
 		if listed, err := t.isListed(o.RecordingID, o.Account, o.Query); err != nil {
 			return err
 		} else if listed {
-			if _, err := t.Exec(endRefusal, o.RecordingID, o.Account, !wasSeen); err != nil {
+			if _, err := t.Exec(endRefusal, o.RecordingID, o.Account, isAgain); err != nil {
 				return err
 			}
 			if err := t.decideAfterListing(o.RecordingID); err != nil {
@@ -291,11 +291,12 @@ func (t *applying) isListed(id int64, account, query string) (bool, error) {
 		AND holder = `+holderTerm("?2"), []any{id, account, query}, &ignored)
 }
 
-// isSeen reports whether any query shows the meeting to the account's present holder.
-func (t *applying) isSeen(id int64, account string) (bool, error) {
-	var ignored int
-	return t.Scan(`SELECT 1 FROM sightings WHERE recording_id = ?1 AND account = ?2 AND gone_at IS NULL
-		AND holder = `+holderTerm("?2"), []any{id, account}, &ignored)
+// wasHidden reports whether the meeting was shown to an account of the account's person, and is
+// shown to none now.
+func (t *applying) wasHidden(id int64, account string) (hidden bool, err error) {
+	_, err = t.Scan(`SELECT count(*) > 0 AND count(*) = count(gone_at) FROM sightings s WHERE recording_id = ?1
+		AND `+ownerTerm("s.account")+` = `+ownerTerm("?2"), []any{id, account}, &hidden)
+	return hidden, err
 }
 
 // Sighting is a list query of an account that shows a meeting.

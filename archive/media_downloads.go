@@ -45,8 +45,10 @@ type Download struct {
 	Failures    int      // in a row
 	Reason      string   // of the last failure or refusal
 	RefusedBy   []string // accounts that may not have it, or are shown no such meeting
-	ForbiddenTo []string // those of them that may not have it (403): their people do not play it
-	SHA256      string   // of the whole file, from before the store has it until it is attached
+	// ForbiddenTo are those of them that may not have it (403), and addresses of people whose
+	// account is another person's now: none of these people plays it.
+	ForbiddenTo []string
+	SHA256      string // of the whole file, from before the store has it until it is attached
 }
 
 // WantDownloads puts meetings into the queue that have no recording and are not
@@ -79,13 +81,14 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 
 // RetryDownload makes a recording due to be requested now, whatever was answered before,
 // and reports whether it did. It leaves alone a recording that is here or on its way,
-// that a retention rule deleted, and those of meetings that are gone.
+// that a retention rule deleted, and those of meetings that are gone. Whom the service forbade
+// the recording does not play it until the service gives it to them.
 func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
 	res, err := a.db.W.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at)
 		SELECT recording_id, 'wanted', 0 FROM meetings m
 		WHERE recording_id = ? AND recording_id < ? AND gone_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)
-		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0, failures = 0, reason = '', refused_by = '[]', forbidden_to = '[]'
+		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0, failures = 0, reason = '', refused_by = '[]'
 		WHERE downloads.state IN ('wanted', 'refused', 'none')`, id, FirstForeignID)
 	if err != nil {
 		return false, fmt.Errorf("retry download of %d: %w", id, err)
@@ -112,13 +115,14 @@ func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, saveDownload, d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
+		var after string
+		err = tx.QueryRowContext(ctx, saveDownload, d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
 			sqlite.Millis(d.RequestedAt), sqlite.Millis(d.ExpiresAt), d.Kind, d.ContentType, d.Size, d.Validator, d.Fetched,
-			d.Requests, d.Lapsed, d.Failures, d.Reason, string(refused), d.SHA256, string(forbidden))
-		if err == nil {
-			err = forgottenUnless(res)
+			d.Requests, d.Lapsed, d.Failures, d.Reason, string(refused), d.SHA256, string(forbidden)).Scan(&after)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrForgotten
 		}
-		if err != nil || before == string(forbidden) {
+		if err != nil || before == after {
 			return err
 		}
 		return logChange(ctx, tx, d.RecordingID, ChangeMedia, "", a.now())
@@ -129,10 +133,12 @@ func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
 	return nil
 }
 
-const saveDownload = `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
+// saveDownload leaves a recording forbidden to nobody whose account the service gave it to.
+var saveDownload = `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
 		requested_at, expires_at, kind, content_type, size, validator, fetched, requests, lapsed,
 		failures, reason, refused_by, sha256, forbidden_to)
-	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19
+	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+		(SELECT json_group_array(value) FROM json_each(?19) WHERE ?2 <> 'done' OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?4`) + `)
 	WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1)
 	ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, due_at = excluded.due_at,
 		account = excluded.account, download_id = excluded.download_id,
@@ -140,17 +146,8 @@ const saveDownload = `INSERT INTO downloads (recording_id, state, due_at, accoun
 		content_type = excluded.content_type, size = excluded.size, validator = excluded.validator,
 		fetched = excluded.fetched, requests = excluded.requests, lapsed = excluded.lapsed,
 		failures = excluded.failures, reason = excluded.reason, refused_by = excluded.refused_by,
-		sha256 = excluded.sha256, forbidden_to = excluded.forbidden_to`
-
-// forgottenUnless returns ErrForgotten when a statement that skips forgotten meetings
-// has written nothing.
-func forgottenUnless(res sql.Result) error {
-	n, err := res.RowsAffected()
-	if err == nil && n == 0 {
-		err = ErrForgotten
-	}
-	return err
-}
+		sha256 = excluded.sha256, forbidden_to = excluded.forbidden_to
+	RETURNING forbidden_to`
 
 // DownloadOf returns a recording's row of the queue, or ErrNotFound.
 func (a *Archive) DownloadOf(ctx context.Context, id int64) (Download, error) {

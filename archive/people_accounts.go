@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -30,6 +31,12 @@ const configuredTerm = `account NOT IN (SELECT name FROM accounts WHERE left_at 
 // belongs to, counted from 1.
 func holderTerm(account string) string {
 	return `coalesce((SELECT holder FROM accounts WHERE name = ` + account + `), 1)`
+}
+
+// ownerTerm is whom an account belongs to: its address, or its name where that is not known.
+// A text that names no account stays as it is.
+func ownerTerm(account string) string {
+	return `coalesce((SELECT nullif(email, '') FROM accounts WHERE name = ` + account + `), ` + account + `)`
 }
 
 // SetAccounts sets all accounts of the configuration. It is called whenever the
@@ -133,12 +140,34 @@ func (t *applying) setHolder(name, email, credential string) error {
 	if err != nil {
 		return err
 	}
+	if email != "" && email != knownEmail {
+		if err := t.keepForbidden(name, knownEmail); err != nil {
+			return err
+		}
+	}
 	hasOther := isOther(knownEmail, email) || isOther(knownCredential, credential)
 	_, err = t.Exec(`UPDATE accounts SET left_at = NULL, holder = holder + ?2, since = iif(?2, ?3, since),
 		email = iif(?4 = '', email, ?4), credential = iif(?5 = '', credential, ?5) WHERE name = ?1`,
 		name, hasOther, t.at.UnixMilli(), email, credential)
 	if err == nil && hasOther { // a walk that is under way says nothing of the next holder
 		_, err = t.Exec(`DELETE FROM directory_lists WHERE account = ? AND list LIKE 'walk/%'`, name)
+	}
+	return err
+}
+
+// keepForbidden leaves recordings forbidden to the person with an address whose account becomes
+// another person's. It logs all that are forbidden to somebody, since an address tells whom.
+func (t *applying) keepForbidden(account, email string) error {
+	var ids []int64
+	err := t.Each(`UPDATE downloads SET forbidden_to = (SELECT json_group_array(iif(value = ?1 AND ?2 <> '', ?2, value)) FROM json_each(forbidden_to))
+		WHERE forbidden_to <> '[]' RETURNING recording_id`, []any{account, email}, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	for _, id := range ids {
+		err = cmp.Or(err, t.logChange(id, ChangeMedia, ""))
 	}
 	return err
 }

@@ -116,10 +116,10 @@ func (r visibilityReader) readPairs(query string) (map[int64][]string, error) {
 	return all, err
 }
 
-// forbiddenPasses are the passes of accounts to which the service forbade the recording, as
+// forbiddenPasses are the passes of the people to whom the service forbade the recording, as
 // it does by a limited share (specification 4.5), of which no list tells.
-const forbiddenPasses = `SELECT r.recording_id, ` + sightingPrincipal + `, '` + string(ShareLimited) + `' FROM sightings r JOIN downloads d USING (recording_id)
-	WHERE d.forbidden_to <> '[]' AND r.account IN (SELECT value FROM json_each(d.forbidden_to))`
+var forbiddenPasses = `SELECT r.recording_id, ` + sightingPrincipal + `, '` + string(ShareLimited) + `' FROM sightings r JOIN downloads d USING (recording_id)
+	WHERE d.forbidden_to <> '[]' AND ` + ownerTerm(`r.account`) + ` IN (SELECT ` + ownerTerm(`value`) + ` FROM json_each(d.forbidden_to))`
 
 func (r visibilityReader) readShares() (map[int64]map[string]ShareLevel, error) {
 	all := map[int64]map[string]ShareLevel{}

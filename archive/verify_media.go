@@ -171,8 +171,14 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) e
 			if err := deriveMedia(ctx, tx, id); err != nil {
 				return err
 			}
-			if _, err := t.Exec(`DELETE FROM downloads WHERE recording_id = ? AND state = 'done'`, id); err != nil {
-				return err
+			for _, step := range []string{ // whom the service forbade the recording may not be asked again
+				`DELETE FROM downloads WHERE recording_id = ? AND state = 'done' AND forbidden_to = '[]'`,
+				`REPLACE INTO downloads (recording_id, state, due_at, forbidden_to) SELECT recording_id, 'refused', 0, forbidden_to
+					FROM downloads WHERE recording_id = ? AND state = 'done'`,
+			} {
+				if _, err := t.Exec(step, id); err != nil {
+					return err
+				}
 			}
 			if err := t.logChange(id, ChangeMedia, ""); err != nil {
 				return err

@@ -109,7 +109,7 @@ func (l *downloader) releaseAccount(ctx context.Context, t *downloadTask) error 
 func (l *downloader) markRefused(ctx context.Context, t *downloadTask, account string, cause error) error {
 	row := t.row
 	row.RefusedBy = append(slices.Clone(row.RefusedBy), account)
-	if api.IsForbidden(cause) {
+	if api.IsForbidden(cause) && !slices.Contains(row.ForbiddenTo, account) {
 		row.ForbiddenTo = append(slices.Clone(row.ForbiddenTo), account)
 	}
 	row.State, row.Reason, row.Account, row.Due = archive.DownloadWanted, cause.Error(), "", l.s.now()

@@ -1,0 +1,136 @@
+package archive
+
+import (
+	"slices"
+	"testing"
+
+	"minutebook/internal/testrun"
+)
+
+// The recording of meeting 1 is forbidden to dan, and fetched by eve.
+func forbidToDan(t *testing.T, a *Archive) {
+	t.Helper()
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danSetting("dan", "1"), eveSetting}))
+	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(1, "T", "x")))
+	walkTwice(t, a, "dan", "", 1)
+	walkTwice(t, a, "eve", "", 1)
+	must(t, a.SaveDownload(t.Context(), Download{RecordingID: 1, State: DownloadDone, Account: "eve", RefusedBy: []string{"dan"}, ForbiddenTo: []string{"dan"}}))
+	checkPlaying(t, a, "forbidden", "dan@example.com", false)
+	checkPlaying(t, a, "forbidden to dan", "eve@example.com", true)
+}
+
+var eveSetting = AccountSetting{Name: "eve", Email: "eve@example.com", Credential: "1", Queries: []string{""}}
+
+func danSetting(name, credential string) AccountSetting {
+	return AccountSetting{Name: name, Email: "dan@example.com", Credential: credential, Queries: []string{""}}
+}
+
+func checkPlaying(t *testing.T, a *Archive, when, email string, want bool) {
+	t.Helper()
+	if visible, allowed, err := a.MayPlay(t.Context(), ViewerWith(email), 1); !visible || allowed != want || err != nil {
+		t.Errorf("%s: %s sees it: %t, plays it: %t, %v; want %t", when, email, visible, allowed, err, want)
+	}
+}
+
+// The service forbids a recording to a person, whichever account or key the person has later.
+func TestARecordingIsForbiddenToThePerson(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	kim := AccountSetting{Name: "dan", Email: "kim@example.com", Credential: "2", Queries: []string{""}}
+	for _, c := range []struct {
+		name  string
+		later []AccountSetting
+		kim   bool // she has an account
+	}{
+		{"another key", []AccountSetting{danSetting("dan", "2")}, false},
+		{"another name", []AccountSetting{danSetting("daniel", "1")}, false},
+		{"another name and key", []AccountSetting{danSetting("daniel", "2")}, false},
+		{"a second account", []AccountSetting{danSetting("dan", "1"), danSetting("daniel", "2")}, false},
+		{"another person has the account", []AccountSetting{kim, danSetting("daniel", "1")}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := newArchive(t)
+			forbidToDan(t, a)
+			must(t, a.SetAccounts(t.Context(), append(c.later, eveSetting)))
+			for _, s := range c.later {
+				walkTwice(t, a, s.Name, "", 1)
+			}
+			checkPlaying(t, a, "later", "dan@example.com", false)
+			if c.kim {
+				checkPlaying(t, a, "later", kim.Email, true)
+			}
+			for _, s := range c.later {
+				if s.Email != kim.Email {
+					walkTwice(t, a, s.Name, "")
+				}
+			}
+			for _, s := range c.later {
+				walkTwice(t, a, s.Name, "", 1)
+			}
+			checkPlaying(t, a, "shown again", "dan@example.com", true)
+		})
+	}
+}
+
+// The address of an account becomes known later: followers hear that it is a person's who
+// may not play the recording.
+func TestAnAddressLeadsToAForbiddenRecording(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := newArchive(t)
+	forbidToDan(t, a)
+	unnamed := AccountSetting{Name: "daniel", Credential: "2", Queries: []string{""}}
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{unnamed, eveSetting}))
+	walkTwice(t, a, "daniel", "", 1)
+	before, err := a.Head(t.Context())
+	must(t, err)
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danSetting("daniel", "2"), eveSetting}))
+	checkPlaying(t, a, "an address", "dan@example.com", false)
+	changes, err := a.Changes(t.Context(), before, 10)
+	if err != nil || !slices.ContainsFunc(changes, func(c Change) bool { return c.RecordingID == 1 && c.Kind == ChangeMedia }) {
+		t.Errorf("the log has %v, %v", changes, err)
+	}
+}
+
+// A recording that is lost, or asked for by a person, is forbidden still to those to whom it
+// was, until the service gives it to one of them.
+func TestARecordingThatIsFetchedAgainStaysForbidden(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	fetched := func(t *testing.T, a *Archive, account string) {
+		t.Helper()
+		d, err := a.DownloadOf(t.Context(), 1)
+		must(t, err)
+		if d.State != DownloadWanted || len(d.RefusedBy) > 0 || d.DownloadID != "" || d.Requests != 0 {
+			t.Errorf("wanted again: %+v", d)
+		}
+		d.State, d.Account = DownloadDone, account
+		must(t, a.SaveDownload(t.Context(), d))
+	}
+	for name, again := range map[string]func(*testing.T, *Archive){
+		"by a person": func(t *testing.T, a *Archive) {
+			must(t, a.SaveDownload(t.Context(), Download{RecordingID: 1, State: DownloadRefused, RefusedBy: []string{"dan", "eve"}, ForbiddenTo: []string{"dan"}}))
+			if ok, err := a.RetryDownload(t.Context(), 1); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		},
+		"lost": func(t *testing.T, a *Archive) {
+			b := withMedia(t, a, 1, "a recording")
+			d, err := a.DownloadOf(t.Context(), 1)
+			must(t, err)
+			d.DownloadID, d.Requests = "dl", 1
+			must(t, a.SaveDownload(t.Context(), d))
+			must(t, a.dropRecording(t.Context(), b.SHA256, true))
+			if n, err := a.WantDownloads(t.Context()); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+		},
+	} {
+		for _, account := range []string{"eve", "dan"} {
+			t.Run(name+"/"+account, func(t *testing.T) {
+				a := newArchive(t)
+				forbidToDan(t, a)
+				again(t, a)
+				fetched(t, a, account)
+				checkPlaying(t, a, "fetched by "+account, "dan@example.com", account == "dan")
+			})
+		}
+	}
+}
