@@ -39,68 +39,79 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 	return group, nil
 }
 
+// contentAnswers are the service's answers to the reads of one meeting's content.
+type contentAnswers struct {
+	batch     []archive.Observation
+	remaining contentTask // without the parts in batch
+	isAwaited bool        // a part does not exist yet
+	failed    error
+	forbidden error // 403 for a part
+}
+
 // fetchContent reads the missing content of one meeting. Where the service finds none of it
 // (404), it may be the account that is refused.
 func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask, t *runStats) error {
 	ctx = withTaskPriority(ctx, task)
-	var batch []archive.Observation
 	now := s.now()
+	got := contentAnswers{remaining: task}
 	isMissing, isAnswered := false, false
-	read := func(wanted *bool, part api.Part, src archive.Source, call func(context.Context, int64) (*api.Content, error)) error {
+	read := func(wanted *bool, part api.Part, src archive.Source, call func(context.Context, int64) (*api.Content, error)) {
 		if !*wanted {
-			return nil
+			return
 		}
 		c, err := call(ctx, task.RecordingID)
 		if err != nil {
-			return s.classifyRefusal(ctx, a, err)
+			err = s.classifyRefusal(ctx, a, err)
+			if api.IsForbidden(err) && !errors.Is(err, errSuspended) {
+				got.forbidden = errors.Join(got.forbidden, err)
+			} else {
+				got.failed = errors.Join(got.failed, err)
+			}
+			return
 		}
 		isMissing, isAnswered = isMissing || c.NotFound, isAnswered || !c.NotFound
 		t.countContent()
-		if c.Raw != nil {
-			*wanted = false
-			batch = append(batch, archive.Observation{Account: a.Name, Source: src, At: c.SentAt, Order: c.Order,
-				RecordingID: task.RecordingID, Parts: map[api.Part]json.RawMessage{part: c.Raw}})
+		if c.Raw == nil {
+			got.isAwaited = true
+			return
 		}
-		return nil
+		*wanted = false
+		got.batch = append(got.batch, archive.Observation{Account: a.Name, Source: src, At: c.SentAt, Order: c.Order,
+			RecordingID: task.RecordingID, Parts: map[api.Part]json.RawMessage{part: c.Raw}})
 	}
-	remaining := task
-	err := errors.Join(
-		read(&remaining.Transcript, api.PartTranscript, archive.SourceTranscript, a.Client.Transcript),
-		read(&remaining.Summary, api.PartSummary, archive.SourceSummary, a.Client.Summary),
-	)
-	if err == nil && isMissing && !isAnswered {
-		err = s.checkRefusal(ctx, a)
+	read(&got.remaining.Transcript, api.PartTranscript, archive.SourceTranscript, a.Client.Transcript)
+	read(&got.remaining.Summary, api.PartSummary, archive.SourceSummary, a.Client.Summary)
+	if got.failed == nil && got.forbidden == nil && isMissing && !isAnswered {
+		got.failed = s.checkRefusal(ctx, a)
 	}
-	return s.applyContent(ctx, a, remaining, batch, now, err)
+	return s.applyContent(ctx, a, got, now)
 }
 
 // applyContent stores the content that was read for a task and plans its next
 // attempt. Content that does not exist yet is no failure. Content that the
-// account may not read is a failure that is not repeated.
-func (s *Syncer) applyContent(ctx context.Context, a *account, remaining contentTask, batch []archive.Observation, now time.Time, failed error) error {
-	var wanted []contentTask
-	done := []int64{remaining.RecordingID}
-	forbidden := api.IsForbidden(failed) && !errors.Is(failed, errSuspended)
-	switch {
-	case failed != nil && !forbidden:
-		wanted, done = []contentTask{remaining}, nil
-	case !forbidden && (remaining.Transcript || remaining.Summary):
-		if next, ok := remaining.nextAttempt(now); ok {
-			wanted, done = []contentTask{next}, nil
-		}
+// account may not read is a failure, which is not repeated for itself.
+func (s *Syncer) applyContent(ctx context.Context, a *account, got contentAnswers, now time.Time) error {
+	next, isWanted := got.remaining, got.failed != nil
+	if !isWanted && got.isAwaited {
+		next, isWanted = next.nextAttempt(now)
 	}
-	if _, err := s.apply(ctx, batch, wanted, done); err != nil {
+	failure := archive.Failure{Account: a.Name, Class: classContent, What: strconv.FormatInt(next.RecordingID, 10), RecordingID: next.RecordingID}
+	wanted, done := []contentTask(nil), []int64{next.RecordingID}
+	if isWanted {
+		wanted, done, failure.NextTry = []contentTask{next}, nil, next.Due
+	}
+	if _, err := s.apply(ctx, got.batch, wanted, done); err != nil {
 		return err
 	}
-	what := strconv.FormatInt(remaining.RecordingID, 10)
 	switch {
-	case forbidden:
-		return s.archive.RecordFailure(ctx, archive.Failure{Account: a.Name, Class: classContent, What: what,
-			RecordingID: remaining.RecordingID, Reason: failed.Error()})
-	case failed == nil:
-		return s.archive.ResolveFailure(ctx, "", classContent, what)
+	case got.failed != nil:
+		return got.failed
+	case got.forbidden != nil:
+		failure.Reason = got.forbidden.Error()
+		return s.archive.RecordFailure(ctx, failure)
+	default:
+		return s.archive.ResolveFailure(ctx, "", classContent, failure.What)
 	}
-	return failed
 }
 
 // postponeTasks puts tasks off after a failed call and records the failure. It
