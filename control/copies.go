@@ -187,7 +187,7 @@ func (h Deps) importOptions() importer.Options {
 }
 
 // WatchImports imports the meetings that appear in the folder of the configuration, until
-// ctx ends or changed is closed. It logs each meeting it takes and each file it refuses.
+// ctx ends or changed is closed. It logs each meeting it takes, and each file it refuses or leaves out.
 func (h Deps) WatchImports(ctx context.Context, changed <-chan struct{}, every time.Duration) {
 	var again <-chan time.Time // nil: only other settings
 	w := importer.NewWatcher(h.Archive, h.importOptions(), h.Import.Watch)
@@ -212,6 +212,9 @@ func (h Deps) WatchImports(ctx context.Context, changed <-chan struct{}, every t
 func (h Deps) logImport(ctx context.Context, r importer.Result, err error, failed *string) {
 	for _, w := range r.Wrong {
 		h.Logger.Warn().Str("file", w.File).Err(w).Msg("a file in the watched folder is refused")
+	}
+	for _, file := range r.Unused {
+		h.Logger.Info().Str("file", file).Msg("a recording in the watched folder is left out: its meeting has another")
 	}
 	if r.Read > 0 || r.Recordings > 0 {
 		h.Logger.Info().Int("meetings", r.Read).Int("new", r.New).Int("recordings", r.Recordings).Int("forgotten", r.Forgotten).Msg("imported from the watched folder")

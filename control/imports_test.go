@@ -33,6 +33,8 @@ func TestAWatchedFolderIsFound(t *testing.T) {
 		}
 	}
 	write(filepath.Join(folder, "a.vtt"), talk)
+	write(filepath.Join(folder, "a.mp4"), "\x00\x00\x00\x18ftypmp42 film")
+	write(filepath.Join(folder, "a.m4a"), "\x00\x00\x00\x18ftypM4A sound")
 	write(filepath.Join(folder, "bad.vtt"), "x")
 	write(filepath.Join(other, "b.vtt"), strings.Replace(talk, "The", "Our", 1))
 	log := &lockedBuffer{}
@@ -49,7 +51,7 @@ func TestAWatchedFolderIsFound(t *testing.T) {
 	}
 	stop()
 	<-done
-	if n := strings.Count(log.String(), "\n"); n != 2 {
+	if n := strings.Count(log.String(), "\n"); n != 3 || strings.Count(log.String(), "a.m4a") != 1 {
 		t.Errorf("%d lines: %s", n, log)
 	}
 	r := callNoted[importer.Result](t, control.Operations(deps), "import", control.ImportRequest{Paths: []string{other}, VisibleTo: []string{"team:Sales"}})

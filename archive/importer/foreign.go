@@ -56,7 +56,7 @@ type foreignMeeting struct {
 	shares map[string]archive.ShareLevel
 
 	words, key                             int64   // the ids by the words, and by the key: 0 without
-	otherWords                             []int64 // the ids by the words of the other formats
+	otherWords                             []int64 // the ids by the words of the other formats that tell it from others
 	guessedTitle, guessedStart, guessedEnd bool
 	length                                 time.Duration // of the talk
 }
@@ -83,11 +83,26 @@ func readForeign(f foreign) (m foreignMeeting, err error) {
 		m.key = idOf(m.meta.Key, m.talk)
 	}
 	for _, path := range f.formats {
-		if talk, err := readTranscript(path); err == nil { // else nobody reads it
+		if talk, err := readTranscript(path); err == nil && isTelling(talk, m.talk) { // else nobody reads it
 			m.otherWords = append(m.otherWords, idOf("", talk))
 		}
 	}
 	return m, nil
+}
+
+// isTelling reports whether a talk in another format has enough words to tell one meeting from
+// another: a minute of them, or half as many as the transcript. Recorders write texts that are
+// the same for all talks, such as "Transcription started".
+func isTelling(format, transcript captions.Transcript) bool {
+	const minute = 1000 // bytes
+	return textLength(format) >= min(minute, textLength(transcript)/2)
+}
+
+func textLength(t captions.Transcript) (n int) {
+	for _, c := range t.Captions {
+		n += len(c.Text)
+	}
+	return n
 }
 
 // fill makes the meeting of the files' content. Where the files do not say something, the

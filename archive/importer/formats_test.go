@@ -71,6 +71,40 @@ func TestATranscriptInAnotherFormatIsTheSameMeeting(t *testing.T) {
 	}
 }
 
+// TestAStubInAnotherFormatNamesNoMeeting has talks beside which a recorder leaves a text that is
+// the same for all: each is a meeting of its own, also where another one was forgotten.
+func TestAStubInAnotherFormatNamesNoMeeting(t *testing.T) {
+	stub := map[string]string{".vtt": "WEBVTT\n\n00:00.000 --> 00:01.000\nTranscription started\n", ".srt": "1\n00:00:00,000 --> 00:00:01,000\nTranscription started\n"}
+	for ext, text := range stub {
+		for _, watched := range []bool{false, true} {
+			t.Run(fmt.Sprint(ext, watched), func(t *testing.T) {
+				a, dir := ticking(t), t.TempDir()
+				w := NewWatcher(a, Options{}, dir)
+				imports := func(when string, want int, talks ...string) {
+					t.Helper()
+					for _, talk := range talks {
+						said := strings.Repeat(talk+" is on the agenda today. ", 20)
+						writeFiles(t, dir, map[string]string{talk + ext: text, talk + ".json": fmt.Sprintf(`{"segments": [{"start": 1, "end": 99, "text": %q}]}`, said)})
+					}
+					if watched {
+						look(t, w)
+						look(t, w)
+					} else {
+						importPath(t, a, dir)
+					}
+					if rows := allRows(t, a); len(rows) != want {
+						t.Errorf("%s: %d meetings, want %d", when, len(rows), want)
+					}
+				}
+				imports("the first", 1, "budget")
+				imports("another one", 2, "hiring")
+				forgetAll(t, a)
+				imports("after these were forgotten", 1, "moving")
+			})
+		}
+	}
+}
+
 func forgetAll(t *testing.T, a *archive.Archive) {
 	t.Helper()
 	for _, row := range allRows(t, a) {
@@ -157,6 +191,19 @@ func TestAFilmIsTakenBeforeItsSound(t *testing.T) {
 		media, err := a.MediaOf(t.Context(), allRows(t, a)[0].RecordingID)
 		if err != nil || len(media) != 1 || media[0].Kind != archive.MediaVideo || media[0].Size != int64(len(film)) {
 			t.Errorf("%+v, %v", media, err)
+		}
+	}
+}
+
+// TestAWatchedFolderNamesOnceWhatItLeavesOut has sound beside a film that waits for room.
+func TestAWatchedFolderNamesOnceWhatItLeavesOut(t *testing.T) {
+	a, dir := ticking(t), t.TempDir()
+	writeFiles(t, dir, map[string]string{"talk.vtt": talkVTT, "talk.m4a": "\x00\x00\x00\x18ftypM4A sound", "talk.mp4": "\x00\x00\x00\x18ftypmp42 film"})
+	w := NewWatcher(a, Options{MinFree: 1 << 60}, dir)
+	for i, free := range []int64{1 << 60, 1 << 60, 1 << 60, 0, 0} {
+		w.options.MinFree = free
+		if r := look(t, w); len(r.Unused) > 0 != (i == 3) {
+			t.Errorf("look %d: %+v", i, r)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 
 	"minutebook/archive"
@@ -33,9 +34,17 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if err != nil {
 		return false, err
 	}
-	if len(all) == 0 { // a film that waits is not read at each look
-		if err := im.checkRoom(size); err != nil {
-			return false, unstored{Wrong{File: path, Err: err}}
+	checkStore := func() error {
+		if err := im.checkStore(ctx, size); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			return unstored{Wrong{File: path, Err: err}}
+		}
+		return nil
+	}
+	if !slices.ContainsFunc(all, func(m archive.Attached) bool { return m.Size == size }) { // a film that waits is not read at each look
+		if err := checkStore(); err != nil {
+			return false, err
 		}
 	}
 	h := sha256.New()
@@ -53,8 +62,8 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return false, fmt.Errorf("read recording: %w", err)
 	}
-	if err := im.checkRoom(size); err != nil {
-		return false, unstored{Wrong{File: path, Err: err}}
+	if err := checkStore(); err != nil {
+		return false, err
 	}
 	blob, err := im.put(ctx, id, sum, f)
 	if ctx.Err() != nil {
@@ -96,8 +105,19 @@ func (u *unchanged) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// storeState says whether the store of recordings was waited for in vain.
-type storeState struct{ late error }
+// storeState is how the store of recordings was found in a run.
+type storeState struct {
+	isWell bool  // it answered
+	late   error // it was waited for in vain
+	failed bool  // it did not take a file
+}
+
+// note notes that the store was waited for in vain where an error says so.
+func (s *storeState) note(err error) {
+	if unavailable, ok := errors.AsType[*media.UnavailableError](err); ok && bucket.IsLate(err) {
+		s.late = unavailable
+	}
+}
 
 // put stores a file with a hash for a meeting. A store that was waited for in vain is not
 // asked again: the transcripts of the other meetings would wait for minutes each time.
@@ -112,9 +132,8 @@ func (im *run) put(ctx context.Context, id int64, sum string, f io.Reader) (medi
 	if err != nil && ctx.Err() == nil && !media.IsUnavailable(err) { // the store does not have it
 		err = errors.Join(err, im.archive.DropExpected(ctx, id, sum))
 	}
-	if unavailable, ok := errors.AsType[*media.UnavailableError](err); ok && bucket.IsLate(err) {
-		im.store.late = unavailable
-	}
+	im.store.note(err)
+	im.store.failed = im.store.failed || err != nil
 	return blob, err
 }
 
@@ -124,6 +143,24 @@ type unstored struct{ Wrong }
 
 // Unwrap returns the file and the reason.
 func (u unstored) Unwrap() error { return u.Wrong }
+
+// checkStore fails where a file of so many bytes cannot be stored at present.
+func (im *run) checkStore(ctx context.Context, size int64) error {
+	if err := im.checkRoom(size); err != nil {
+		return err
+	}
+	if !im.store.isWell && im.store.late == nil {
+		if err := media.Check(ctx, im.archive.Media()); err != nil {
+			im.store.note(err)
+			return fmt.Errorf("it cannot be stored: %w", err)
+		}
+		im.store.isWell = true
+	}
+	if im.store.late != nil {
+		return fmt.Errorf("it cannot be stored: %w", im.store.late)
+	}
+	return nil
+}
 
 // checkRoom fails where so many bytes would leave less than MinFree on the disk.
 func (im *run) checkRoom(size int64) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"minutebook/archive"
 )
@@ -27,9 +28,14 @@ type Watcher struct {
 // sighting is the state of a meeting's files at a look.
 type sighting struct {
 	state   string
-	settled bool // they were taken or refused in this state
-	again   bool // they were so in another one: the mark says nothing about this one
+	settled bool      // they were taken or refused in this state
+	again   bool      // they were so in another one: the mark says nothing about this one
+	rests   time.Time // the store did not take their recording: not before
 }
+
+// storeRest is how long a meeting rests whose recording the store did not take: each try
+// reads all of it.
+const storeRest = 15 * time.Minute
 
 // FailureClass is the class of refused files, and of a watched folder that is away, in the
 // ledger of failures.
@@ -74,9 +80,13 @@ func (w *Watcher) Look(ctx context.Context) (Result, error) {
 	}
 	for _, f := range others {
 		now := w.sight(f.transcript, w.lister.stateOf(f.files()))
-		if now.state == w.seen[f.transcript].state && !now.settled {
+		if now.state == w.seen[f.transcript].state && !now.settled && !now.isResting(w.archive.Now()) {
+			w.options.store.failed = false
 			if now.settled, err = w.take(ctx, f, now, &all); err != nil {
 				return all, fmt.Errorf("import %s: %w", f.transcript, err)
+			}
+			if w.options.store.failed {
+				now.rests = w.archive.Now().Add(storeRest)
 			}
 			w.seen[f.transcript] = now // also when the look fails later
 		}
@@ -93,6 +103,13 @@ func (w *Watcher) sight(name, state string) sighting {
 		return before
 	}
 	return sighting{state: state, again: before.again || before.settled}
+}
+
+// isResting reports whether files rest at now. Files that rest for longer than any do were
+// dated by another clock.
+func (s sighting) isResting(now time.Time) bool {
+	left := s.rests.Sub(now)
+	return 0 < left && left <= storeRest
 }
 
 // stateOf says how files were when they were listed.
@@ -183,10 +200,14 @@ var errChanging = errors.New("a file is changing")
 // and reports whether it is done with their state. A recording that waits, and a file that
 // the system fails to read, are tried again at the next look, and named once.
 func (w *Watcher) refuseMeeting(ctx context.Context, f foreign, err error, state string, result, all *Result) (bool, error) {
+	later, waits := errors.AsType[unstored](err)
+	if waits {
+		result.Unused = nil // is said when the recording is stored
+	}
 	if result.Changed > 0 { // else the meeting was taken at an earlier look
 		all.Add(*result)
 	}
-	if later, ok := errors.AsType[unstored](err); ok {
+	if waits {
 		return false, w.refuse(ctx, later.Wrong, "later", all, f.transcript)
 	}
 	if wrong, ok := errors.AsType[Wrong](err); ok {
