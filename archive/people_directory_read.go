@@ -119,6 +119,17 @@ func (a *Archive) User(ctx context.Context, email string) (*api.User, error) {
 	return &found[0], nil
 }
 
+// ListedStatus returns how the list of users that was read last, of those that are read still,
+// calls the one with an address: "" where none does. This program's own list does not count.
+func (a *Archive) ListedStatus(ctx context.Context, email string) (status string, err error) {
+	err = a.db.R.QueryRowContext(ctx, `SELECT coalesce((SELECT status FROM users u LEFT JOIN (SELECT account AS by, rank FROM directory_lists WHERE list = '`+usersList+`') l ON l.by = u.account
+		WHERE email = ? AND account <> '`+LocalAccount+`' AND `+readUsersTerm+` ORDER BY coalesce(rank, 0) DESC, account LIMIT 1), '')`, api.FoldEmail(email)).Scan(&status)
+	if err != nil {
+		return "", fmt.Errorf("read the listed status of a user: %w", err)
+	}
+	return status, nil
+}
+
 // IsDeactivated reports whether the directory has one of a person's addresses as a
 // deactivated user and none as an active one.
 func (a *Archive) IsDeactivated(ctx context.Context, emails []string) (bool, error) {

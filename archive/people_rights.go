@@ -217,7 +217,8 @@ func (t *applying) reactivate(w Walk) error {
 
 // PutLocalUser adds a user to this program's own directory, or replaces the one with the same
 // address, as a person says now. It ends a deactivation by a list that is read no more: its
-// account has left, or may not read it. The list counts again where it is read again.
+// account has left, or may not read it. The list counts again where it is read again. See [Archive.ListedStatus]
+// for the others.
 func (a *Archive) PutLocalUser(ctx context.Context, u api.User) error {
 	row, err := userRow(LocalAccount, u)
 	if err != nil {
@@ -227,10 +228,14 @@ func (a *Archive) PutLocalUser(ctx context.Context, u api.User) error {
 	changes := []rowReplacement{{table: "users", scope: "account = '" + LocalAccount + "' AND email = ?", args: []any{email}, rows: [][]any{row}}}
 	if u.Status != api.StatusDeactivated {
 		changes = append(changes, rowReplacement{table: "users", scope: "email = ? AND status = '" + api.StatusDeactivated + "' AND account <> '" + LocalAccount + "'" +
-			" AND (NOT " + configuredTerm + " OR account IN (SELECT account FROM directory_lists WHERE list = '" + endedList + "'))", args: []any{email}})
+			" AND NOT (" + readUsersTerm + ")", args: []any{email}})
 	}
 	return a.putDirectory(ctx, "", changes...)
 }
+
+// readUsersTerm is the condition on the column account for accounts whose list of users is
+// read.
+const readUsersTerm = configuredTerm + ` AND account NOT IN (SELECT account FROM directory_lists WHERE list = '` + endedList + `')`
 
 // addPeople takes rows of an address each.
 func addPeople(people map[string]bool) func(*sql.Rows) error {

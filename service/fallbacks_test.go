@@ -78,7 +78,7 @@ func TestADeactivationAtTheServiceEndsAKey(t *testing.T) {
 	if err := a.PutUsers(t.Context(), "bosses", []api.User{{Email: user.Email, Status: api.StatusDeactivated}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetUserStatus(t.Context(), user.Email, api.StatusActive); err == nil || !strings.Contains(err.Error(), "list of users calls kim@acme.example deactivated") {
+	if err := s.SetUserStatus(t.Context(), user.Email, api.StatusActive); err == nil || !strings.Contains(err.Error(), "kim@acme.example: the service's list of users calls this user deactivated") {
 		t.Errorf("made active: %v", err)
 	}
 	s.get("/meetings", key, 401)
@@ -90,4 +90,48 @@ func TestADeactivationAtTheServiceEndsAKey(t *testing.T) {
 		t.Error(err)
 	}
 	s.get("/meetings", key, 200)
+}
+
+// TestARefusedChangeOfAUserIsNotStored makes a user an admin whom the list calls deactivated:
+// nothing of it comes into force when the service makes the user active again.
+func TestARefusedChangeOfAUserIsNotStored(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s, a := newOverlay(t)
+	listed := func(status string) {
+		t.Helper()
+		if err := a.PutUsers(t.Context(), "bosses", []api.User{{Email: "kim@acme.example", Status: status}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, status := range []string{api.StatusActive, api.StatusInvited} {
+		listed(api.StatusDeactivated)
+		user := NewUser{Email: "Kim@acme.example", Admin: true, Team: "Sales", Status: status}
+		if _, err := s.CreateUser(t.Context(), user); err == nil || !strings.Contains(err.Error(), "kim@acme.example: the service's list of users calls this user deactivated") {
+			t.Errorf("%s: %v", status, err)
+		}
+		listed(api.StatusActive)
+		if u, err := a.User(t.Context(), "kim@acme.example"); err != nil || u.Status != api.StatusActive || u.Permissions.Or(api.Permissions{}).SettingsAccess.Level != "" {
+			t.Errorf("%s: active again: %+v, %v", status, u, err)
+		}
+	}
+	listed(api.StatusDeactivated)
+	if _, err := s.CreateUser(t.Context(), NewUser{Email: "kim@acme.example", Status: api.StatusDeactivated}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestADeactivatedAdministratorStopsNoSandbox starts a sandbox over an archive whose lists have
+// the address of its administrator, as a deactivated user.
+func TestADeactivatedAdministratorStopsNoSandbox(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := openTestArchive(t, ArchiveDir(t))
+	users := []api.User{{Email: "ann@acme.example", Status: api.StatusActive}, {Email: "admin@acme.example", Status: api.StatusDeactivated}}
+	if err := a.PutUsers(t.Context(), "bosses", users); err != nil {
+		t.Fatal(err)
+	}
+	s := newSandbox(t, Options{Archive: a, Sandbox: true})
+	s.get("/meetings", s.admin, 200)
+	if key, created, err := s.EnsureAdminKey(t.Context()); created || err != nil {
+		t.Errorf("again: %q, %t, %v", key, created, err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"minutebook/api"
@@ -58,9 +59,17 @@ func (s *Service) ensureAdmin(ctx context.Context) (string, error) {
 			return u.Email, nil
 		}
 	}
-	admin := mirror.BasicUser("admin@"+mainDomain(d.Users), "Administrator", api.TimeOf(s.now()))
-	admin.Permissions = api.Some(adminPermissions())
-	return admin.Email, s.PutUser(ctx, admin)
+	for n := 1; ; n++ {
+		name := "admin"
+		if n > 1 {
+			name += strconv.Itoa(n)
+		}
+		admin := mirror.BasicUser(name+"@"+mainDomain(d.Users), "Administrator", api.TimeOf(s.now()))
+		admin.Permissions = api.Some(adminPermissions())
+		if err := s.PutUser(ctx, admin); !errors.Is(err, errListedDeactivated) {
+			return admin.Email, err
+		}
+	}
 }
 
 // mainDomain returns the domain of most users.
@@ -76,8 +85,12 @@ func mainDomain(users []api.User) string {
 	return best
 }
 
+// errListedDeactivated refuses a user whom the service has deactivated.
+var errListedDeactivated = errors.New("the service's list of users calls this user " + api.StatusDeactivated + ", which counts until a later list says otherwise")
+
 // PutUser adds a user to this program's own list of the organisation's users, or
-// replaces the one with the same address.
+// replaces the one with the same address. It changes nothing where the service's list calls
+// the user deactivated, unless u is so too.
 func (s *Service) PutUser(ctx context.Context, u api.User) error {
 	return s.changeDirectory(ctx, func() error { return s.putUser(ctx, u) })
 }
@@ -94,16 +107,17 @@ func (s *Service) changeDirectory(ctx context.Context, change func() error) erro
 
 func (s *Service) putUser(ctx context.Context, u api.User) error {
 	u.Email = api.FoldEmail(u.Email)
+	listed, err := s.archive.ListedStatus(ctx, u.Email)
+	if err != nil {
+		return err
+	}
+	if listed == api.StatusDeactivated && u.Status != listed {
+		return fmt.Errorf("%s: %w", u.Email, errListedDeactivated)
+	}
 	if err := s.archive.PutLocalUser(ctx, u); err != nil {
 		return err
 	}
-	if err := s.mirror.Refresh(ctx); err != nil {
-		return err
-	}
-	if p := s.mirror.Person(u.Email); p != nil && p.User.Status != u.Status {
-		return fmt.Errorf("the service's list of users calls %s %s, which counts until a later list says otherwise", u.Email, p.User.Status)
-	}
-	return nil
+	return s.mirror.Refresh(ctx)
 }
 
 // OutsideRecorders returns the addresses of those outside the organisation who
