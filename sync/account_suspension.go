@@ -164,7 +164,7 @@ func (s *Syncer) checkRefusal(ctx context.Context, a *account) error {
 		return err
 	}
 	refusal, a.checked = a.refusals.Load(), s.now()
-	if err := s.classify(ctx, a, a.Client.Check(ctx)); err != nil {
+	if err := s.classify(ctx, a, a.Client.Check(api.WithPriority(ctx, api.PriorityFollowUp))); err != nil { // urgent work may wait for it
 		return err
 	}
 	a.cleared = refusal
