@@ -137,7 +137,7 @@ func (w *world) checkMarks() {
 		switch {
 		case len(list) > 1:
 			w.fail("meeting %d has %d recordings of one", m.id, len(list))
-		case had && len(list) == 0 && !lapsed && (w.bucket.isTroubled() || w.house.expiring.Load()) && w.isExpired(m): // the rule has not come to the bucket yet
+		case had && len(list) == 0 && !lapsed && w.isExpiring(m):
 		case had && len(list) == 0 && !lapsed:
 			w.fail("the recording of %d was here and is gone", m.id)
 		case forgot && len(list) > 0:
@@ -324,7 +324,7 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 			w.checkMatches(m)
 		}
 	}
-	if s >= settled && w.mayBeFetched(m) && w.config.downloads && m.media != "none" && w.config.keeps.media == 0 && !w.oracle.lapsed[m.id] && !w.oracle.attached[m.id] {
+	if s >= settled && w.mayBeFetched(m) && w.config.downloads && m.media != "none" && !w.isExpired(m) && !w.oracle.lapsed[m.id] && !w.oracle.attached[m.id] {
 		d, err := ar.DownloadOf(ctx, m.id)
 		w.fail("meeting %d: its recording is not here: %+v, %v", m.id, d, err)
 	}

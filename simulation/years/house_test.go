@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -176,13 +175,6 @@ func (h *house) runRetention(ctx context.Context) {
 	}
 }
 
-// noteExpired tells the oracle of a meeting whose recordings a rule deleted.
-func (h *house) noteExpired(event json.RawMessage) {
-	var e archive.Expired
-	h.w.must(json.Unmarshal(event, &e), "read an event of retention")
-	h.w.oracle.expired(e.RecordingID)
-}
-
 // keepOpen has the connections of an archive's databases stay open while it does: in
 // virtual time they would be idle long enough to be closed between any two calls.
 func keepOpen(ar *archive.Archive) {
@@ -298,6 +290,9 @@ func (h *house) reload() {
 // close stops the program in order.
 func (h *house) close() {
 	h.unlock()
+	if h.expiring.Load() {
+		h.w.oracle.mayExpire()
+	}
 	began := time.Now()
 	h.stop()
 	<-h.ended

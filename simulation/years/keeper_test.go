@@ -87,11 +87,11 @@ func (w *world) sickDisk(g *rand.Rand) {
 	w.oracle.settle(time.Now(), true)
 	d, began := time.Duration(10+g.IntN(3*3600))*time.Second, time.Now() // an event may keep the driver longer
 	w.journal.note("the disk fails for %s", d)
+	w.oracle.mayExpire()
 	h.sick.Store(1)
 	w.later(d, "heal", func() {
 		w.journal.note("the disk is well again")
 		w.oracle.settle(began, true)
-		w.oracle.mayExpire()
 		h.sick.Store(0)
 	})
 }

@@ -45,6 +45,9 @@ func (w *world) rules() []archive.RetentionRule {
 // until the new ones are.
 func (w *world) setRules(k keeping) {
 	o := w.oracle
+	if h := w.house; h != nil && h.expiring.Load() { // those that delete now
+		o.mayExpire()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	former := w.config.keeps
@@ -166,27 +169,48 @@ func (o *oracle) rule(k keeping) {
 	}
 }
 
-// expired notes that the program deleted a meeting's recording by a rule, and judges that.
-func (o *oracle) expired(id int64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lapsed[id] = true
-	m, k := o.w.org.meeting(id), o.w.config.keeps
-	switch {
-	case m == nil:
-	case !o.deletes(k, m):
-		o.w.report("retention deletes the recording of %d, which is of %s and the team %q, with the rules %s", id, stamp(m.created), o.teams[id].current, k)
-	case time.Since(k.since) < noticeOfRules && !o.deletes(o.before, m):
-		o.w.report("retention deletes the recording of %d without notice, with the rules %s, %s before", id, k, o.before)
-	case slices.ContainsFunc(o.teams[id].changes, func(c teamChange) bool {
-		return strings.EqualFold(c.former, k.team) && c.at.After(o.ruled) && time.Since(c.at) < noticeOfMoves-grace
-	}):
-		o.w.report("retention deletes the recording of %d without notice, since its team has changed: %v, with the rules %s", id, o.teams[id].changes, k)
+// noteExpired tells the oracle of a meeting whose recordings a rule deleted.
+func (h *house) noteExpired(event json.RawMessage) {
+	var e archive.Expired
+	h.w.must(json.Unmarshal(event, &e), "read an event of retention")
+	if m := h.w.named(e.RecordingID, e.Title); m != nil {
+		h.w.oracle.expired(m)
 	}
 }
 
-// isExpired reports whether the rule may delete a meeting's recording.
-func (w *world) isExpired(m *meeting) bool { return w.oracle.deletes(w.config.keeps, m) }
+// expired notes that the program deleted a meeting's recording by a rule, and judges that.
+func (o *oracle) expired(m *meeting) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lapsed[m.id] = true
+	shown, k := o.teams[m.id], o.w.config.keeps
+	switch {
+	case !o.deletes(k, m):
+		o.w.report("retention deletes the recording of %d, which is of %s and the team %q, with the rules %s", m.id, stamp(m.created), shown.current, k)
+	case time.Since(k.since) < noticeOfRules && !o.deletes(o.before, m):
+		o.w.report("retention deletes the recording of %d without notice, with the rules %s, %s before", m.id, k, o.before)
+	case slices.ContainsFunc(shown.changes, func(c teamChange) bool {
+		return strings.EqualFold(c.former, k.team) && c.at.After(o.ruled) && time.Since(c.at) < noticeOfMoves-grace
+	}):
+		o.w.report("retention deletes the recording of %d without notice, since its team has changed: %v, with the rules %s", m.id, shown.changes, k)
+	}
+}
+
+// isExpired reports whether the rules may delete a meeting's recording: new ones not for a day,
+// during which those before them may.
+func (w *world) isExpired(m *meeting) bool {
+	k := w.config.keeps
+	if time.Since(k.since) < noticeOfRules {
+		k = w.oracle.before
+	}
+	return w.oracle.deletes(k, m)
+}
+
+// isExpiring reports whether the rules may be deleting a meeting's recording at this moment,
+// before the program says so.
+func (w *world) isExpiring(m *meeting) bool {
+	return (w.bucket.isTroubled() || w.house.expiring.Load()) && w.isExpired(m)
+}
 
 // checkExpired looks for recordings that the rules should have deleted, a month after the last
 // change.
@@ -208,11 +232,15 @@ func (w *world) checkExpired() {
 }
 
 // mayExpire notes that a rule may have deleted recordings without a word: the commits after
-// the deletion failed.
+// the deletion fail, or the program ends.
 func (o *oracle) mayExpire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, m := range o.w.org.meetings {
+	list := slices.Clone(o.w.org.meetings)
+	for n := range foreignMeetings {
+		list = append(list, o.w.foreignMeeting(n))
+	}
+	for _, m := range list {
 		if o.w.isExpired(m) {
 			o.lapsed[m.id] = true
 		}

@@ -25,8 +25,12 @@ import (
 // firstForeignID is the lowest recording_id of an imported meeting, see docs/import.md.
 const firstForeignID = 8_000_000_000_000_000
 
-// firstForeign is the token of the first meeting that another program recorded.
-const firstForeign = 800000
+// firstForeign is the token of the first meeting that another program recorded, and
+// foreignMeetings is how many there are.
+const (
+	firstForeign    = 800000
+	foreignMeetings = 8
+)
 
 // firstTalking is the first seed half of whose imported meetings have recordings.
 const firstTalking = 20000
@@ -50,14 +54,23 @@ func (w *world) foreignMeeting(n int) *meeting {
 
 // meetingOf returns the meeting of a row, at the service or imported.
 func (w *world) meetingOf(row *archive.Row) *meeting {
-	if m := w.org.meeting(row.RecordingID); m != nil {
-		return m
-	}
-	id, err := strconv.Atoi(strings.TrimPrefix(strings.Fields(row.Title + " ?")[0], "zq"))
-	if err != nil || row.RecordingID < firstForeignID {
+	m := w.named(row.RecordingID, row.Title)
+	if m == nil {
 		w.fail("meeting %d, %q, is neither the service's nor imported", row.RecordingID, row.Title)
 	}
-	return w.foreignMeeting(id - firstForeign)
+	return m
+}
+
+// named returns the meeting with an id, at the service, or imported with a title; nil: none.
+func (w *world) named(id int64, title string) *meeting {
+	if m := w.org.meeting(id); m != nil {
+		return m
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(strings.Fields(title + " ?")[0], "zq"))
+	if err != nil || id < firstForeignID {
+		return nil
+	}
+	return w.foreignMeeting(n - firstForeign)
 }
 
 // importForeign imports a meeting that another program recorded, now and then once more.
@@ -66,7 +79,7 @@ func (w *world) importForeign(g *rand.Rand) {
 	if h == nil || h.isSick() {
 		return
 	}
-	n := g.IntN(8)
+	n := g.IntN(foreignMeetings)
 	m := w.foreignMeeting(n)
 	dir := filepath.Join(w.dir, "elsewhere", strconv.Itoa(n))
 	w.must(os.MkdirAll(dir, 0o700), "make a folder")
@@ -86,7 +99,7 @@ func (w *world) importForeign(g *rand.Rand) {
 	w.must(err, "import")
 	w.journal.note("the meeting %d of %s is imported: %+v", m.id, m.recorder.name, r)
 	switch {
-	case len(r.Wrong) > 0 && strings.Contains(r.Wrong[0].Err.Error(), archive.ErrNoBlob.Error()) && w.config.keeps.media > 0: // a rule took it at this moment
+	case len(r.Wrong) > 0 && strings.Contains(r.Wrong[0].Err.Error(), archive.ErrNoBlob.Error()) && w.isExpired(m): // a rule took it at this moment
 	case len(r.Wrong) > 0 && !w.isExcused(r.Wrong[0]):
 		w.fail("import: %v", r.Wrong[0])
 	case len(r.Wrong) == 0 && w.talk(n) != nil:
@@ -119,7 +132,7 @@ func (w *world) checkImported() {
 			w.fail("the imported meeting %d is there twice, gone or changed: %+v, %s", m.id, row, parts[api.PartTranscript])
 		}
 		found[m.id] = true
-		w.checkTalk(row.RecordingID, int(m.id-firstForeign))
+		w.checkTalk(row.RecordingID, m)
 	}
 	for n := range w.oracle.imported {
 		if m := w.foreignMeeting(n); !found[m.id] {
@@ -129,7 +142,8 @@ func (w *world) checkImported() {
 }
 
 // checkTalk compares the recording of an imported meeting, which a rule may have deleted.
-func (w *world) checkTalk(id int64, n int) {
+func (w *world) checkTalk(id int64, m *meeting) {
+	n := int(m.id - firstForeign)
 	list, err := w.house.archive.MediaOf(w.house.life, id)
 	w.must(err, "read the recordings")
 	for _, a := range list {
@@ -137,7 +151,7 @@ func (w *world) checkTalk(id int64, n int) {
 			w.fail("the recording of the imported meeting %d is %.30q, %d bytes", n, content, len(content))
 		}
 	}
-	if mayLack := !w.oracle.heard[n] || !w.oracle.ruled.IsZero(); len(list) > 1 || len(list) == 0 && !mayLack {
+	if mayLack := !w.oracle.heard[n] || w.oracle.lapsed[m.id] || w.isExpiring(m); len(list) > 1 || len(list) == 0 && !mayLack {
 		w.fail("the imported meeting %d has %d recordings", n, len(list))
 	}
 }

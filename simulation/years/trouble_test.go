@@ -86,6 +86,7 @@ func (w *world) lockDatabase(g *rand.Rand) {
 	// The program would wait for ten seconds that are not virtual.
 	_, err = db.W.ExecContext(ctx, "PRAGMA busy_timeout=1")
 	w.must(err, "shorten the wait for a lock")
+	w.oracle.mayExpire()
 	h.locked.Store(true)
 	h.wasSick.Store(true)
 	h.locks = append(h.locks, unlock)
@@ -98,7 +99,6 @@ func (w *world) lockDatabase(g *rand.Rand) {
 		_, err := db.W.ExecContext(ctx, "PRAGMA busy_timeout=10000")
 		w.must(err, "wait for locks again")
 		w.oracle.settle(began, true)
-		w.oracle.mayExpire()
 	})
 }
 
