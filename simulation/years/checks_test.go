@@ -143,6 +143,7 @@ func (w *world) checkMarks() {
 		case forgot && len(list) > 0:
 			w.fail("meeting %d was forgotten and has a recording", m.id)
 		}
+		w.checkStored(m, list)
 	}
 }
 

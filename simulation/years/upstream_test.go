@@ -31,9 +31,10 @@ type upstream struct {
 	count   counter
 }
 
-func recordingBytes() (io.ReadSeeker, string) {
-	return bytes.NewReader(bytes.Repeat([]byte("minutebook"), 300)), "video/mp4"
-}
+func recordingBytes() (io.ReadSeeker, string) { return bytes.NewReader(sandboxFilm), "video/mp4" }
+
+// sandboxFilm is every recording of the sandbox.
+var sandboxFilm = bytes.Repeat([]byte("minutebook"), 300)
 
 func newUpstream(dir string, o *org, w *world) (*upstream, error) {
 	ctx := context.Background()
