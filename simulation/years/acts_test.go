@@ -220,7 +220,6 @@ func (w *world) correctTeams() {
 		a := &w.config.accounts[i]
 		if len(a.teams) > 0 && !slices.Contains(w.org.teams, a.teams[0]) {
 			a.teams, changed = []string{w.org.teams[0]}, true
-			w.oracle.move(a.email)
 			w.journal.note("account %s lists the teams %v", a.name, a.teams)
 		}
 	}

@@ -82,7 +82,6 @@ func (w *world) connect(name string) {
 	w.app.codes[code] = &connection{name: fmt.Sprintf("connection %d", len(w.app.codes)+1), owner: a.email, code: code}
 	w.app.mu.Unlock()
 	w.oracle.move(a.email)
-	w.oracle.hideAll()
 	w.disturbRelay()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
@@ -132,9 +131,6 @@ func (w *world) replaceAccount(name string) {
 	if len(list) == 0 {
 		return
 	}
-	for _, a := range w.config.accounts {
-		w.oracle.move(a.email)
-	}
 	w.config.accounts = list
 	w.reconfigured()
 }
@@ -159,7 +155,6 @@ func (w *world) revoke(g *rand.Rand) {
 		return
 	}
 	w.oracle.move(a.email)
-	w.oracle.hideAll()
 	w.disturbRelay()
 	if a.oauth {
 		w.app.revoke(w, a.name)
@@ -183,7 +178,6 @@ func (w *world) renewKeys() {
 		}
 		w.newKeyOnce(p)
 		a.key, renewed = p.key, true
-		w.oracle.move(a.email)
 		w.journal.note("account %s has a new key", a.name)
 	}
 	if renewed {
@@ -262,12 +256,14 @@ func (w *world) isRefusedAnywhere(m *meeting) bool {
 }
 
 // isReadByAll reports whether every account that ever listed a meeting still walks, as the
-// same holder.
+// same holder and by the same lists as when it last did.
 func (w *world) isReadByAll(m *meeting) bool {
 	listed := w.oracle.listed[m.id]
-	for who, key := range listed {
-		i := slices.IndexFunc(w.config.accounts, func(a account) bool { return a.email == who && w.credentialOf(a) == key && w.works(a) })
-		if i < 0 || w.oracle.moved[who] {
+	for who, l := range listed {
+		i := slices.IndexFunc(w.config.accounts, func(a account) bool {
+			return a.email == who && w.credentialOf(a) == l.credential && w.works(a)
+		})
+		if i < 0 || w.oracle.hasMoved(who, l.kept) {
 			return false
 		}
 	}

@@ -94,6 +94,7 @@ func runningTime() func() time.Duration {
 func (w *world) start(dir string) *house {
 	ctx, stop := context.WithCancel(context.Background())
 	w.starts++
+	w.noteAccounts()
 	w.accounts = max(w.accounts, len(w.config.accounts))
 	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, apps: map[string]*api.OAuth{}, life: ctx, stop: stop,
 		ended: make(chan struct{}), changed: make(chan struct{}, 1), skew: time.Duration(w.skew.Load())}
@@ -273,6 +274,7 @@ func (s *settings) secretLists() map[string][]string {
 // reload puts a changed configuration into force, as the daemon does.
 func (h *house) reload() {
 	w := h.w
+	w.noteAccounts()
 	err := h.setAccounts(context.Background())
 	if h.dead.Load() { // killed meanwhile: the next start has the configuration
 		return

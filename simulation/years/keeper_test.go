@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"minutebook/archive"
 	"minutebook/archive/backup"
 	"minutebook/archive/inbox"
@@ -132,7 +134,6 @@ func (w *world) configure(g *rand.Rand) {
 			w.config.secrets[p.name] = w.newSecret(p.name)
 			w.journal.note("account %s enters the configuration", p.name)
 		}
-		w.oracle.move(p.email)
 	case 1: // another key
 		a := &w.config.accounts[g.IntN(len(w.config.accounts))]
 		p := w.org.person(a.email)
@@ -145,7 +146,6 @@ func (w *world) configure(g *rand.Rand) {
 		}
 		w.newKey(p)
 		a.key = p.key
-		w.oracle.move(p.email)
 		w.journal.note("account %s has another key", a.name)
 	case 2: // lists of teams
 		a := &w.config.accounts[g.IntN(len(w.config.accounts))]
@@ -153,7 +153,6 @@ func (w *world) configure(g *rand.Rand) {
 		if g.IntN(3) > 0 {
 			a.teams = []string{w.org.teams[g.IntN(2)]}
 		}
-		w.oracle.move(a.email)
 		w.journal.note("account %s lists the teams %v", a.name, a.teams)
 	case 3: // another secret
 		a := w.config.accounts[g.IntN(len(w.config.accounts))]
@@ -167,16 +166,32 @@ func (w *world) configure(g *rand.Rand) {
 
 // reconfigured puts a changed configuration into force, now or at the next start.
 func (w *world) reconfigured() {
-	w.oracle.hideAll()
 	w.disturbRelay()
 	switch h := w.house; {
 	case h == nil || h.dead.Load(): // the next start has the configuration
 	case h.isSick(): // the reload is refused, and somebody tries again
 		w.later(time.Hour, "reload again", w.reconfigured)
 	default:
-		w.oracle.settle(time.Now(), true)
 		h.reload()
 	}
+}
+
+// noteAccounts notes the accounts that the program reads from now on. The work for those that are
+// as before goes on.
+func (w *world) noteAccounts() {
+	changed := false
+	for _, lists := range [][2][]account{{w.read, w.config.accounts}, {w.config.accounts, w.read}} {
+		for _, a := range lists[0] {
+			if !slices.ContainsFunc(lists[1], func(b account) bool { return cmp.Equal(a, b, cmp.AllowUnexported(account{})) }) {
+				w.oracle.move(a.email)
+				changed = true
+			}
+		}
+	}
+	if changed {
+		w.oracle.settle(time.Now(), true)
+	}
+	w.read = slices.Clone(w.config.accounts)
 }
 
 // forget erases a meeting for good.

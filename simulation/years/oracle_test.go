@@ -20,23 +20,23 @@ type oracle struct {
 	w  *world
 	mu sync.Mutex // guards the fields below
 
-	must     map[string]bool             // versions that have to be in the archive: "17/transcript/HASH"
-	pending  []showing                   // versions that were shown a moment ago
-	first    map[string]time.Time        // when a version was first shown
-	last     map[string]time.Time        // and when it was last shown
-	acked    map[string]int64            // acknowledged deliveries "ACCOUNT ID" by the meeting they are about
-	listed   map[int64]map[string]string // which key's lists have shown a meeting, by address
-	hidden   map[int64]bool              // meetings that some walk may have missed for a reason
-	empties  map[string][]time.Time      // empty lists, by address
-	forbade  map[string]time.Time        // when an account was last refused a recording with 403: "ADDRESS 17"
+	must     map[string]bool              // versions that have to be in the archive: "17/transcript/HASH"
+	pending  []showing                    // versions that were shown a moment ago
+	first    map[string]time.Time         // when a version was first shown
+	last     map[string]time.Time         // and when it was last shown
+	acked    map[string]int64             // acknowledged deliveries "ACCOUNT ID" by the meeting they are about
+	listed   map[int64]map[string]listing // the newest list that has shown a meeting, by address
+	hidden   map[int64]bool               // meetings that some walk may have missed for a reason
+	empties  map[string][]time.Time       // empty lists, by address
+	forbade  map[string]time.Time         // when an account was last refused a recording with 403: "ADDRESS 17"
 	forgot   map[int64]bool
 	imported map[int]bool   // numbers of the meetings that were imported
 	heard    map[int]bool   // numbers of those that were imported with a recording
 	attached map[int64]bool // meetings whose recording was here
 	lapsed   map[int64]bool // meetings whose recording a retention rule deleted
 	raw      map[string]string
-	rows     map[string][]string // the versions in a row of a list, by the row or its hash
-	moved    map[string]bool     // addresses whose account was configured otherwise
+	rows     map[string][]string  // the versions in a row of a list, by the row or its hash
+	moved    map[string]time.Time // when an address's account was last read otherwise than before
 	teams    map[int64]teamsShown
 	before   keeping              // the rules that were in force before the configured ones
 	known    keeping              // the rules that the archive was last given
@@ -52,12 +52,31 @@ type showing struct {
 	at       time.Time
 }
 
+// listing is that a list showed a meeting to an account.
+type listing struct {
+	credential  string
+	sent, shown time.Time // the oldest list since kept
+	kept        time.Time // when a list was asked for that the archive has to have
+}
+
+// settle makes a list that was shown long enough before a time due. With broken, the archive may
+// never get one that was shown later.
+func (l listing) settle(at time.Time, broken bool) listing {
+	switch {
+	case l.shown.Before(at.Add(-grace)):
+		l.kept = l.sent
+	case broken:
+		l.sent = l.kept
+	}
+	return l
+}
+
 // grace is how long after its answer a version may be on its way to the disk.
 const grace = 20 * time.Minute
 
 func newOracle(w *world) *oracle {
-	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, last: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]string{}, hidden: map[int64]bool{},
-		empties: map[string][]time.Time{}, forbade: map[string]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, heard: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, rows: map[string][]string{}, moved: map[string]bool{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
+	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, last: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]listing{}, hidden: map[int64]bool{},
+		empties: map[string][]time.Time{}, forbade: map[string]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, heard: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, rows: map[string][]string{}, moved: map[string]time.Time{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
 }
 
 // canonical returns a digest of a JSON value that spelling does not change.
@@ -91,9 +110,13 @@ func (o *oracle) show(who, credential string, instance int, sent time.Time, m ob
 	o.showTeam(id, m["recorded_by"])
 	if _, ok := m["title"]; ok {
 		if o.listed[id] == nil {
-			o.listed[id] = map[string]string{}
+			o.listed[id] = map[string]listing{}
 		}
-		o.listed[id][who] = credential
+		if l := o.listed[id][who]; l.credential != credential {
+			o.listed[id][who] = listing{credential, sent, time.Now(), time.Time{}}
+		} else if !l.sent.After(l.kept) {
+			o.listed[id][who] = listing{credential, sent, time.Now(), l.kept}
+		}
 	}
 	if o.forgot[id] {
 		return
@@ -139,6 +162,11 @@ func (o *oracle) settle(at time.Time, broken bool) {
 		}
 	}
 	o.pending = rest
+	for _, byAddress := range o.listed {
+		for who, l := range byAddress {
+			byAddress[who] = l.settle(at, broken)
+		}
+	}
 }
 
 // acknowledge notes a delivery that was answered 2xx.
@@ -157,16 +185,14 @@ func (o *oracle) dropped(id int64) {
 }
 
 // emptied notes a list that was empty. A second one within a day and a half can hide
-// everything with reason.
+// everything that the account was shown, with reason.
 func (o *oracle) emptied(who string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	list := append(o.empties[who], time.Now())
 	o.empties[who] = list
 	if n := len(list); n > 1 && list[n-1].Sub(list[n-2]) < 36*time.Hour {
-		for id := range o.listed {
-			o.hidden[id] = true
-		}
+		o.hide(who)
 	}
 }
 
@@ -211,6 +237,8 @@ type memory struct {
 	notes    map[int]personalNote
 	teams    map[int64]teamsShown
 	ruled    time.Time
+	listed   map[int64]map[string]listing
+	forbade  map[string]time.Time
 }
 
 // remember returns the content that a backup made now must have.
@@ -218,7 +246,11 @@ func (o *oracle) remember() memory {
 	o.settle(time.Now(), false)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), maps.Clone(o.heard), o.w.app.keptTokens(), maps.Clone(o.notes), maps.Clone(o.teams), o.ruled}
+	listed := map[int64]map[string]listing{}
+	for id, byAddress := range o.listed {
+		listed[id] = maps.Clone(byAddress)
+	}
+	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), maps.Clone(o.heard), o.w.app.keptTokens(), maps.Clone(o.notes), maps.Clone(o.teams), o.ruled, listed, maps.Clone(o.forbade)}
 }
 
 // goBack notes that an archive was restored from a backup with this content.
@@ -228,7 +260,7 @@ func (o *oracle) goBack(m memory) {
 	o.must, o.acked, o.attached, o.pending = maps.Clone(m.must), maps.Clone(m.acked), maps.Clone(m.attached), nil
 	o.imported, o.heard, o.notes = maps.Clone(m.imported), maps.Clone(m.heard), maps.Clone(m.notes)
 	o.teams, o.before, o.ruled = maps.Clone(m.teams), keeping{}, m.ruled
-	o.known = keeping{}
+	o.known, o.forbade = keeping{}, maps.Clone(m.forbade)
 	o.w.app.keepTokens(m.tokens)
 	for id := range o.forgot {
 		prefix := strconv.FormatInt(id, 10) + "/"
@@ -237,14 +269,36 @@ func (o *oracle) goBack(m memory) {
 		maps.DeleteFunc(o.notes, func(_ int, n personalNote) bool { return n.meeting == id })
 		delete(o.attached, id)
 	}
-	for id := range o.listed {
+	for id, byAddress := range o.listed {
 		o.hidden[id] = true
+		for who, l := range byAddress { // the archive does not know of the lists since then
+			if before := m.listed[id][who]; before.credential == l.credential {
+				byAddress[who] = before
+			} else {
+				byAddress[who] = listing{credential: l.credential}
+			}
+		}
 	}
 }
 
-// move notes that an account reads other lists, or with another key.
+// move notes that an account reads other lists, or with another key, or that the key is refused.
 func (o *oracle) move(who string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.moved[who] = true
+	o.moved[who] = time.Now()
+	o.hide(who)
+}
+
+// hide notes that the meetings that an account was shown may be missed.
+func (o *oracle) hide(who string) {
+	for id, byAddress := range o.listed {
+		if _, ok := byAddress[who]; ok {
+			o.hidden[id] = true
+		}
+	}
+}
+
+// hasMoved reports whether an account was read otherwise at a time than it is now.
+func (o *oracle) hasMoved(who string, at time.Time) bool {
+	return at.Before(o.moved[who])
 }

@@ -113,7 +113,7 @@ func (o *org) outsider() *person {
 }
 
 // recordOutside has somebody of another organisation record a meeting and share it with people
-// here. A list shows it only where it names the recorder (specification 4.1).
+// here. A list shows it only where it names the recorder, or the recorder's team (specification 4.1).
 func (w *world) recordOutside(g *rand.Rand) {
 	w.nextID++
 	m := drawMeeting(g, w.org, w.nextID, time.Now())
@@ -127,7 +127,7 @@ func (w *world) recordOutside(g *rand.Rand) {
 
 // isListed reports whether the lists of an account that works show a meeting.
 func (w *world) isListed(a account, m *meeting) bool {
-	return w.works(a) && w.org.sees(w.org.person(a.email), m) && (!m.recorder.isOutside || slices.Contains(a.recordedBy, m.recorder.email))
+	return w.works(a) && w.org.sees(w.org.person(a.email), m) && (!m.recorder.isOutside || slices.Contains(a.recordedBy, m.recorder.email) || slices.Contains(a.teams, m.recorder.team))
 }
 
 // isShown reports whether the lists of a person's account show a meeting.
@@ -141,7 +141,7 @@ func (w *world) isForbidden(p *person, m *meeting) bool {
 	w.oracle.mu.Lock()
 	at := w.oracle.forbade[fmt.Sprint(p.email, " ", m.id)]
 	w.oracle.mu.Unlock()
-	return w.org.isLimited(p, m) && w.isShown(p, m) && at.After(m.sharedAt) && at.After(w.userChanged) && !w.oracle.moved[p.email]
+	return w.org.isLimited(p, m) && w.isShown(p, m) && at.After(m.sharedAt) && at.After(w.userChanged) && !w.oracle.hasMoved(p.email, at)
 }
 
 // mayBeFetched reports whether an account that works may download a meeting's recording.
@@ -176,7 +176,6 @@ func (w *world) changeLists(g *rand.Rand) {
 			a.recordedBy = append(a.recordedBy, w.org.people[g.IntN(len(w.org.people))].email)
 		}
 	}
-	w.oracle.move(a.email)
 	w.journal.note("account %s lists what %v recorded", a.name, a.recordedBy)
 	w.reconfigured()
 }
@@ -193,7 +192,6 @@ func (w *world) renameAccount(g *rand.Rand) {
 	a.name = fmt.Sprintf("account%d", w.keys)
 	w.config.secrets[a.name] = w.config.secrets[former]
 	delete(w.config.secrets, former)
-	w.oracle.move(a.email)
 	w.journal.note("account %s is called %s", former, a.name)
 	w.reconfigured()
 }

@@ -133,7 +133,7 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if hit("header cut") {
 		return nil, brokenHeaders[strange.IntN(len(brokenHeaders))]
 	}
-	w.answered(who, r, path, resp.StatusCode)
+	w.answered(who, r, path, sent, resp.StatusCode)
 	if strings.HasPrefix(path, "/media/") {
 		w.mark(resp, path)
 	}

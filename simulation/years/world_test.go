@@ -68,7 +68,8 @@ type world struct {
 	logs     *logWriter
 
 	config   settings
-	house    *house // nil while the program does not run
+	read     []account // that the program reads: the configured ones of the last start or reload
+	house    *house    // nil while the program does not run
 	dataDir  string
 	starts   int
 	dirs     int
@@ -239,13 +240,13 @@ func (w *world) isReady(id int64, member string) bool {
 
 // answered judges the status of an answer of the service itself: it refuses a call with
 // 429 only while a limit is lowered, and content in the list to OAuth apps always.
-func (w *world) answered(who string, r *http.Request, path string, status int) {
+func (w *world) answered(who string, r *http.Request, path string, sent time.Time, status int) {
 	w.mu.Lock()
 	lowered := w.lowered || time.Since(w.shared) < 2*time.Minute
 	w.mu.Unlock()
 	if status == http.StatusForbidden && strings.HasSuffix(path, "/download") {
 		w.oracle.mu.Lock()
-		w.oracle.forbade[fmt.Sprint(who, " ", recordingOf(path))] = time.Now()
+		w.oracle.forbade[fmt.Sprint(who, " ", recordingOf(path))] = sent
 		w.oracle.mu.Unlock()
 	}
 	if status == 429 && !lowered {
