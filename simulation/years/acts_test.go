@@ -138,7 +138,7 @@ func (w *world) changeUser(g *rand.Rand) {
 	p := w.org.people[g.IntN(len(w.org.people))]
 	switch {
 	case p.status == "invited":
-		p.status = "active"
+		p.status, p.wasInvited = "active", true
 	case p.status == "deactivated":
 		p.status = "active"
 	case g.IntN(3) == 0 && p != w.org.people[0]:

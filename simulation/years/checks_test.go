@@ -26,6 +26,7 @@ func (w *world) checkKept() {
 	if s := w.upstream.count.excess(); s != "" {
 		w.fail("over the limit: %s", s)
 	}
+	w.checkDeliveries()
 	byMeeting := map[int64][]string{}
 	for key := range w.oracle.must {
 		id, _ := strconv.ParseInt(key[:strings.Index(key, "/")], 10, 64)
@@ -34,7 +35,6 @@ func (w *world) checkKept() {
 	for _, id := range slices.Sorted(maps.Keys(byMeeting)) {
 		w.checkVersions(id, byMeeting[id])
 	}
-	w.checkDeliveries()
 	w.checkMarks()
 	w.checkImported()
 	w.checkNotes()
@@ -204,8 +204,10 @@ func (w *world) checkWhole(s stage) {
 	w.checkMemory()
 	if s == whole {
 		w.checkExpired()
+		w.checkWaste()
 	}
 	if s >= settled {
+		w.noteCalls()
 		w.checkViewers()
 		w.checkRelay()
 	}
@@ -218,6 +220,7 @@ func (w *world) checkWhole(s stage) {
 func (w *world) checkViewers() {
 	for _, p := range w.org.people {
 		if !p.isActive() {
+			w.checkOutcast(p)
 			continue
 		}
 		rows, err := w.house.archive.List(context.Background(), archive.ListQuery{Viewer: archive.ViewerWith(p.email)})
@@ -248,8 +251,8 @@ func (w *world) checkViewers() {
 					w.fail("%s may play the recording of %d, which the service forbids", p.name, m.id)
 				}
 			}
-			if w.isShown(p, m) && !seen[m.id] && !w.oracle.forgot[m.id] {
-				w.fail("%s does not see meeting %d, but at the service", p.name, m.id)
+			if (w.isShown(p, m) || w.isKnownToSee(p, m)) && !seen[m.id] && !w.oracle.forgot[m.id] {
+				w.fail("%s, of %q, does not see meeting %d, %s, but at the service", p.name, p.team, m.id, m.sharing)
 			}
 		}
 		for n := range w.oracle.imported {
@@ -264,7 +267,7 @@ func (w *world) checkViewers() {
 // isAdminUnknown reports whether the archive cannot know that somebody is no admin any more:
 // only admins read the list of users, and none of them is read.
 func (w *world) isAdminUnknown(p *person) bool {
-	return p.wasAdmin && !slices.ContainsFunc(w.org.people, func(other *person) bool { return other.admin && w.isRead(other) })
+	return p.wasAdmin && !w.isAdminRead(p)
 }
 
 // isTeamUnknown reports whether a meeting is shared with a team that the archive cannot know,

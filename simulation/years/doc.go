@@ -23,7 +23,9 @@
 //	plan_test.go      the history of a seed as a list of events
 //	acts_test.go      events: the acts of people and of the person at the keyboard
 //	oracle_test.go    the versions shown, to whom, and the acknowledged deliveries
+//	waste_test.go     the calls of calm nights
 //	members_test.go   titles, sharing, recorders and invitees that were shown
+//	rights_test.go    who sees nothing, and who has to see without an account
 //	limits_test.go    lowered limits that the program was told
 //	variety_test.go   seeds from 30000 on: parts of their own time, more edits and shares, people who join
 //	crm_test.go       likewise, CRM matches by team

@@ -15,7 +15,9 @@ const rush = 150
 // checkHaste has a person whose account is read record many meetings at once, when nothing
 // else is to do and nothing disturbs. From the first of them in the archive until all are
 // whole it takes no more than a tenth longer than the limits allow for the calls that were
-// made, and two minutes for the service to prepare the last recordings.
+// made, and two minutes for the service to prepare the last recordings. No more calls are made
+// than a link for each recording and a few again, the content of each meeting by itself, two
+// looks at each recording that is being prepared, and some pages.
 func (w *world) checkHaste() {
 	i := slices.IndexFunc(w.config.accounts, func(a account) bool { return w.works(a) && len(a.teams) == 0 })
 	if i < 0 || !w.config.downloads || w.house == nil {
@@ -38,10 +40,14 @@ func (w *world) checkHaste() {
 		left = slices.DeleteFunc(left, w.isWhole)
 	}
 	took, least := time.Since(began), time.Duration(0)
+	enough := map[string]int{"download": rush + rush/10, "heavy": 2 * rush, "global": 5*rush + rush/2, "token": 1}
 	for class, n := range w.upstream.count.byClass(key) {
 		windows := max(0, n-before[class]-1) / nominal[class]
 		least = max(least, time.Duration(windows)*time.Minute)
 		w.journal.note("%d %s calls", n-before[class], class)
+		if n-before[class] > enough[class] {
+			w.fail("for %d meetings that were recorded at once %d %s calls were made, and %d are enough", rush, n-before[class], class, enough[class])
+		}
 	}
 	w.journal.note("%d meetings were whole after %s, by the limits at least %s", rush, took.Round(time.Second), least)
 	if took > least+least/10+2*time.Minute {

@@ -53,6 +53,7 @@ type house struct {
 	dir         string
 	archive     *archive.Archive
 	receiver    *receiver.Receiver
+	secrets     map[string][]string // that the receiver was given, by account
 	sync        *syncer.Syncer
 	service     *service.Service // nil unless it relays
 	idle        *service.Service // nil unless it does not relay, and a command needed it
@@ -102,7 +103,8 @@ func (w *world) start(dir string) *house {
 	h.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, MediaURL: w.mediaURL(), MediaLine: w.line(h), Now: w.now, Running: runningTime(), Logger: w.logger})
 	w.must(err, "open the archive")
 	w.must(h.setAccounts(ctx), "set the accounts")
-	h.receiver, err = receiver.New(receiver.Options{Inbox: h.archive.Inbox(), Accounts: w.config.secretLists(), MinFree: 1, Now: w.now, Logger: w.logger})
+	h.secrets = w.config.secretLists()
+	h.receiver, err = receiver.New(receiver.Options{Inbox: h.archive.Inbox(), Accounts: h.secrets, MinFree: 1, Now: w.now, Logger: w.logger})
 	w.must(err, "open the receiver")
 	h.sync, err = syncer.New(syncer.Options{Archive: h.archive, Accounts: h.accounts(), Schedule: w.config.schedule, MinFree: 1,
 		MediaHTTP: &http.Client{Transport: wire{w, h}}, DownloadMedia: w.config.downloads, Now: w.now, Logger: w.logger})
@@ -282,7 +284,8 @@ func (h *house) reload() {
 	w.must(err, "set the accounts")
 	w.must(h.sync.SetAccounts(h.accounts()), "set the accounts of the sync")
 	w.must(h.sync.SetSchedule(w.config.schedule), "set the schedule")
-	w.must(h.receiver.SetAccounts(w.config.secretLists(), nil), "set the secrets")
+	h.secrets = w.config.secretLists()
+	w.must(h.receiver.SetAccounts(h.secrets, nil), "set the secrets")
 	select {
 	case h.changed <- struct{}{}:
 	default:

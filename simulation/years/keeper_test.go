@@ -260,6 +260,7 @@ func (w *world) restore(g *rand.Rand) {
 	w.restores++
 	w.dataDir = dir
 	w.oracle.goBack(b.memory)
+	w.told.goBack()
 	w.config.keeps.since = time.Now() // as if they were new
 	w.disturbRelay()
 	w.restoreHooks(b.at)

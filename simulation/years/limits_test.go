@@ -13,8 +13,9 @@ import (
 	"minutebook/service"
 )
 
-// toldLimits are the limits below the nominal ones, and the waits, that answers of the service
-// told a start of the program, by key and class. Calls that are sent afterwards keep to them.
+// toldLimits are the limits below the nominal ones that answers of the service told a start of the
+// program, by key and class, and the waits. Calls that are sent afterwards keep to them; to a wait
+// that was kept also those of later starts.
 type toldLimits struct {
 	mu      sync.Mutex // guards the fields below
 	told    map[string]*toldLimit
@@ -23,7 +24,11 @@ type toldLimits struct {
 }
 
 // wait is that a key may not be used between two times.
-type wait struct{ since, until time.Time }
+type wait struct {
+	since, until time.Time
+	start        int  // of the program that was told
+	isKept       bool // it is in the archive
+}
 
 // toldLimit is a lowered limit of a class.
 type toldLimit struct {
@@ -53,12 +58,32 @@ func (w *world) setLimits(l service.Limits) {
 	w.told.lowered = map[string]int{"global": cmp.Or(l.Global, nominal["global"]), "heavy": heavy, "download": cmp.Or(l.DownloadLimit, nominal["download"])}
 }
 
-// arrive judges a call of a start of the program that began at one time and reached the service
-// at another.
-func (l *toldLimits) arrive(name, key string, charged []string, began, at time.Time) error {
+// keep notes that a start of the program kept its budget of a key, or that it could not. What one
+// that dies could not keep is still there from before, unless it was told that a moment ago.
+func (l *toldLimits) keep(h *house, key string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if wait := l.waits[name+" "+key]; began.After(wait.since) && began.Before(wait.until) {
+	w, ok := l.waits[key]
+	if ok && w.start == h.number && (err == nil || !h.dead.Load() || time.Since(w.since) < time.Second) {
+		w.isKept = err == nil
+		l.waits[key] = w
+	}
+}
+
+// goBack notes that an archive was restored, which knows of no wait.
+func (l *toldLimits) goBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.waits)
+}
+
+// arrive judges a call of a start of the program that began at one time and reached the service
+// at another.
+func (l *toldLimits) arrive(h *house, key string, charged []string, began, at time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := fmt.Sprint(h.number)
+	if wait := l.waits[key]; (wait.start == h.number || wait.isKept) && began.After(wait.since) && began.Before(wait.until) {
 		return fmt.Errorf("it was told at %s to wait until %s, and calls at %s", clock(wait.since), clock(wait.until), clock(began))
 	}
 	for _, class := range charged {
@@ -79,12 +104,12 @@ func (l *toldLimits) arrive(name, key string, charged []string, began, at time.T
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
 // learn notes an answer that the program is given. One that is cut off tells nothing for sure.
-func (l *toldLimits) learn(name, key string, charged []string, resp *http.Response, isWhole bool) {
+func (l *toldLimits) learn(h *house, key string, charged []string, resp *http.Response, isWhole bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
+	name, now := fmt.Sprint(h.number), time.Now()
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && isWhole && resp.StatusCode == http.StatusTooManyRequests {
-		l.waits[name+" "+key] = wait{now, now.Add(time.Duration(seconds) * time.Second)}
+		l.waits[key] = wait{since: now, until: now.Add(time.Duration(seconds) * time.Second), start: h.number}
 	}
 	limit := resp.Header.Get("RateLimit-Limit")
 	if limit == "" {
@@ -110,7 +135,7 @@ func (w *world) judgeLimits(h *house, r *http.Request, began, at time.Time) {
 	if key == "" {
 		return
 	}
-	if err := w.told.arrive(fmt.Sprint(h.number), key, charged, began, at); err != nil {
+	if err := w.told.arrive(h, key, charged, began, at); err != nil {
 		w.report("%s to %s: %v", r.Method, callName(r.URL.Path), err)
 	}
 }
@@ -118,7 +143,7 @@ func (w *world) judgeLimits(h *house, r *http.Request, began, at time.Time) {
 // learnLimits notes the limits that an answer tells.
 func (w *world) learnLimits(h *house, r *http.Request, resp *http.Response, isWhole bool) {
 	if key, charged := w.chargesOf(r); key != "" {
-		w.told.learn(fmt.Sprint(h.number), key, charged, resp, isWhole)
+		w.told.learn(h, key, charged, resp, isWhole)
 	}
 }
 

@@ -25,6 +25,7 @@ type oracle struct {
 	first    map[string]time.Time         // when a version was first shown
 	last     map[string]time.Time         // and when it was last shown
 	acked    map[string]int64             // acknowledged deliveries "ACCOUNT ID" by the meeting they are about
+	content  map[string][]string          // the versions in them
 	listed   map[int64]map[string]listing // the newest list that has shown a meeting, by address
 	hidden   map[int64]bool               // meetings that some walk may have missed for a reason
 	empties  map[string][]time.Time       // empty lists, by address
@@ -75,7 +76,7 @@ func (l listing) settle(at time.Time, broken bool) listing {
 const grace = 20 * time.Minute
 
 func newOracle(w *world) *oracle {
-	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, last: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]listing{}, hidden: map[int64]bool{},
+	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, last: map[string]time.Time{}, acked: map[string]int64{}, content: map[string][]string{}, listed: map[int64]map[string]listing{}, hidden: map[int64]bool{},
 		empties: map[string][]time.Time{}, forbade: map[string]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, heard: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, rows: map[string][]string{}, moved: map[string]time.Time{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
 }
 
@@ -173,7 +174,17 @@ func (o *oracle) settle(at time.Time, broken bool) {
 func (o *oracle) acknowledge(d *delivery, _ int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.acked[d.account+" "+d.id] = d.about
+	name := d.account + " " + d.id
+	o.acked[name], o.content[name] = d.about, nil
+	var body object
+	if err := json.Unmarshal(d.body, &body); err != nil {
+		panic(err)
+	}
+	for _, part := range contentKeys {
+		if hasContent(body[part]) {
+			o.content[name] = append(o.content[name], fmt.Sprintf("%d/%s/%s", d.about, part, canonical(body[part])))
+		}
+	}
 	o.sendTeam(d.about, d.body)
 }
 

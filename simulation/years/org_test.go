@@ -22,6 +22,7 @@ type person struct {
 	isOutside   bool   // of another organisation, and no user here
 
 	wasDeactivated bool
+	wasInvited     bool // before the person was active
 	wasAdmin       bool
 	crms           map[string]bool // that ever were the person's
 }

@@ -55,12 +55,22 @@ func (w *world) send(d *delivery) {
 		}
 		return
 	}
-	if alive && status == 0 {
+	switch {
+	case alive && status == 0:
 		w.fail("the receiver did not answer delivery %s", d.id)
+	case alive && w.mustTake(d):
+		w.fail("the receiver answers %d to delivery %s, which is signed with the account's secret", status, d.id)
 	}
 	if d.tries++; d.tries <= len(waits) {
 		w.later(waits[d.tries-1], "retry "+d.id, func() { w.send(d) })
 	}
+}
+
+// mustTake reports whether the program has no reason to refuse a delivery: it was given the secret,
+// its clock is no more than four minutes wrong, and its commits succeed.
+func (w *world) mustTake(d *delivery) bool {
+	h := w.house
+	return time.Duration(w.skew.Load()).Abs() <= 4*time.Minute && !h.isSick() && !h.dead.Load() && slices.Contains(h.secrets[d.account], w.config.secrets[d.account])
 }
 
 // post sends a delivery to the receiver that runs now. Status 0: no answer.
@@ -111,7 +121,8 @@ func (w *world) announce(m *meeting) {
 	}
 }
 
-// checkDeliveries compares the acknowledged deliveries.
+// checkDeliveries compares the acknowledged deliveries. The content of an applied one has to be in
+// the history from then on, also where a list has shown newer content before it was applied.
 func (w *world) checkDeliveries() {
 	ctx := context.Background()
 	for _, name := range slices.Sorted(maps.Keys(w.oracle.acked)) {
@@ -126,6 +137,9 @@ func (w *world) checkDeliveries() {
 		if d.State == "applied" && !w.oracle.forgot[w.oracle.acked[name]] { // it can come later than the forgetting
 			if _, err := w.house.archive.Row(ctx, w.oracle.acked[name]); err != nil {
 				w.fail("delivery %s was applied, and meeting %d is not here: %v", name, w.oracle.acked[name], err)
+			}
+			for _, key := range w.oracle.content[name] {
+				w.oracle.must[key] = true
 			}
 		}
 	}

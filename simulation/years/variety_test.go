@@ -198,18 +198,20 @@ func (w *world) renameAccount(g *rand.Rand) {
 
 // keyBudgets keeps the budget of an API key by the key, as the daemon does: accounts are renamed.
 type keyBudgets struct {
-	api.BudgetStore
+	h   *house
 	key string
 }
 
 // LoadBudget reads the budget of the key.
 func (b keyBudgets) LoadBudget(ctx context.Context, _ string) ([]byte, error) {
-	return b.BudgetStore.LoadBudget(ctx, "key "+digestOf(b.key))
+	return b.h.archive.LoadBudget(ctx, "key "+digestOf(b.key))
 }
 
 // SaveBudget keeps the budget of the key.
 func (b keyBudgets) SaveBudget(ctx context.Context, _ string, state []byte) error {
-	return b.BudgetStore.SaveBudget(ctx, "key "+digestOf(b.key), state)
+	err := b.h.archive.SaveBudget(ctx, "key "+digestOf(b.key), state)
+	b.h.w.told.keep(b.h, b.key, err)
+	return err
 }
 
 // budgetsOf returns where the budget of a key is kept.
@@ -217,7 +219,7 @@ func (h *house) budgetsOf(key string) api.BudgetStore {
 	if h.w.seed < firstVaried {
 		return h.archive
 	}
-	return keyBudgets{h.archive, key}
+	return keyBudgets{h, key}
 }
 
 // checkDetails compares the rest of a meeting's row with the service at a quiet time. A value that

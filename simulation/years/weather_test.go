@@ -108,6 +108,9 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return true
 	}
 	if resp, err := c.breakEarly(r, strange, hit); resp != nil || err != nil {
+		if resp != nil {
+			w.learnLimits(c.h, r, resp, true)
+		}
 		return resp, err
 	}
 	sent := time.Now()

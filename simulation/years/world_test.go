@@ -95,6 +95,7 @@ type world struct {
 
 	due         int       // webhooks that had to come
 	userChanged time.Time // when somebody's rights last changed
+	calmSince   calmCalls
 
 	mu       sync.Mutex // guards the fields below
 	storm    storm
