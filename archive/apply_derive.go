@@ -55,6 +55,10 @@ func readEntries(raw json.RawMessage) []api.TranscriptEntry {
 func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
 	m := decodeLenient[api.Meeting](raw)
 	by := m.RecordedBy
+	if _, err := t.Exec(endRefusals+` AND EXISTS (SELECT 1 FROM meetings WHERE recording_id = ?1 AND (shared_with, recorded_by_team) <> (?2, ?3))`,
+		id, m.SharedWith, by.Team.Or("")); err != nil {
+		return err
+	}
 	_, err := t.Exec(`UPDATE meetings SET title = ?, meeting_title = ?, meeting_type = ?, url = ?, share_url = ?,
 		meeting_url = ?, transcript_language = ?, shared_with = ?, calendar_invitees_domains_type = ?, created_at = ?,
 		scheduled_start_time = ?, scheduled_end_time = ?, recording_start_time = ?, recording_end_time = ?,

@@ -230,6 +230,10 @@ var endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(val
 		forbidden_to = (SELECT json_group_array(value) FROM json_each(forbidden_to) WHERE NOT ?3 OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?2`) + `)
 	WHERE recording_id = ?1 AND (refused_by <> '[]' OR forbidden_to <> '[]')`
 
+// endRefusals has a recording asked for again by all accounts, where a meeting is shared in another
+// way: the service may give it now to whom it refused it. Whom it forbade it does not play it before.
+const endRefusals = `UPDATE downloads SET refused_by = '[]' WHERE recording_id = ?1 AND refused_by <> '[]'`
+
 // recordListing records that a list query showed the meeting. A gone meeting is back
 // when a page lists it, if that page was requested after the walk that lacked it had
 // begun. It logs when a query of an account shows a known meeting for the first

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -80,6 +81,19 @@ func TestARefusalEndsWithTheSighting(t *testing.T) {
 	want("back", 1)
 	must(t, a.SaveDownload(t.Context(), refused))
 	want("refused again", 0)
+	at := epoch0
+	changed := func(sharedWith, title string) {
+		raw := bytes.Replace(meetingJSON(1, title, "x"), []byte("{"), []byte(`{"shared_with": "`+sharedWith+`",`), 1)
+		at = at.Add(time.Hour)
+		apply(t, a, observe(t, SourceWebhook, at, raw))
+	}
+	changed("single_team", "T")
+	want("shared with a team", 1)
+	must(t, a.SaveDownload(t.Context(), refused))
+	changed("single_team", "renamed")
+	want("renamed", 0)
+	changed("all_teams", "renamed")
+	want("shared with all", 1)
 }
 
 // TestWhoIsForbiddenARecordingDoesNotPlayIt has the service forbid a recording to an account,

@@ -331,6 +331,9 @@ func (t *applying) observeShares(o *Observation) error {
 	if err != nil || !changed {
 		return err
 	}
+	if _, err := t.Exec(endRefusals, o.RecordingID); err != nil {
+		return err
+	}
 	return t.logChange(o.RecordingID, ChangeVisibility, "")
 }
 
