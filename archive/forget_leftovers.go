@@ -27,7 +27,7 @@ const ProofDir = durable.TempPrefix + "proof"
 
 // sweepLeftovers deletes the leftovers of a crash in the data directory: copies for
 // an encrypted backup, databases of an interrupted migration or proof, files that a repair was
-// putting aside, and what [Archive.sweepMedia] deletes. Forget would not find them later. The caller has the lock of
+// putting aside, and the leftovers of [Archive.sweepMedia]. Forget would not find them later. The caller has the lock of
 // the data directory, so that no other process uses them.
 func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	for _, dir := range []string{a.dir, filepath.Join(a.dir, asideDir)} {

@@ -60,7 +60,7 @@ func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error
 		return nil
 	}
 	s.log.Info().Str("account", a.Name).Msg("backfill is complete")
-	if !isOwn { // what an earlier holder was shown of it is not what this one is: the night's jobs run at once
+	if !isOwn { // an earlier holder was shown other meetings: the night's jobs run at once
 		return nil
 	}
 	// The backfill has just read everything that the night's jobs would read.

@@ -4,7 +4,7 @@
 //	media.go        Store, Blob, and the store that a media URL names
 //	file.go         the store of files
 //	s3.go           the store of objects
-//	sweep.go        deletes what a crash left
+//	sweep.go        deletes the leftovers of a crash
 //	unavailable.go  distinguishes a failing server from an absent or damaged blob
 //	sniff.go        content types
 //	owner.go        the archive whose recordings are in a bucket or another directory

@@ -116,7 +116,7 @@ func openApp(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts a
 	return app, nil
 }
 
-// untilEnd returns a context for what must not end halfway where ctx does, since whoever asked
+// untilEnd returns a context for work that must not end halfway where ctx does, since whoever asked
 // is gone. It ends when this process is to end.
 func (app *application) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
