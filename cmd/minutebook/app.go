@@ -121,6 +121,9 @@ func openApp(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts a
 func (app *application) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(app.life, cancel)
+	if app.life.Err() != nil { // AfterFunc cancels some time later
+		cancel()
+	}
 	return ctx, func() { stop(); cancel() }
 }
 
