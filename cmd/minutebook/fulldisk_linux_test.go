@@ -44,9 +44,6 @@ func TestServeOnAFullDisk(t *testing.T) {
 	}
 
 	disk.Fill()
-	if code := delivered(t, inbound, 9002); code != http.StatusServiceUnavailable {
-		t.Errorf("on a full disk a delivery is answered %d", code)
-	}
 	eventually(t, time.Minute, "sync says why it pauses", func() (bool, any) {
 		disk.Fill() // the space that a log gave back
 		s := status(t, dir)
@@ -63,6 +60,10 @@ func TestServeOnAFullDisk(t *testing.T) {
 		ready, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(string(ready), "receiver: the disk is full"), string(ready)
 	})
+	disk.Fill() // now that everything that writes has met the full disk, and gives back no more
+	if code := delivered(t, inbound, 9002); code != http.StatusServiceUnavailable {
+		t.Errorf("on a full disk a delivery is answered %d", code)
+	}
 	eventually(t, time.Minute, "people are told", func() (bool, any) {
 		disk.Fill()
 		told := people.told("disk")
