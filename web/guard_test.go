@@ -113,6 +113,41 @@ func TestSilentProxiesReachNoOwner(t *testing.T) {
 	}
 }
 
+// TestAProxyThatObeysClosesTheOwnersPage asks for the path to which each answer of an owner's page
+// leads nginx, as it then does in place of delivering the answer: nobody is answered any more.
+func TestAProxyThatObeysClosesTheOwnersPage(t *testing.T) {
+	s := newSite(t)
+	for _, asksNobody := range []bool{true, false} {
+		o := s.options()
+		if asksNobody {
+			o.Identify = nil
+		}
+		page, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		get := func(path string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1:8377"+path, nil))
+			return w
+		}
+		paths, instead := []string{"/", "/status", "/api/v1/meetings", "/nothing", "/meetings/404"}, ""
+		for _, path := range paths {
+			if instead = get(path).Header().Get("X-Accel-Redirect"); (instead != "") != asksNobody {
+				t.Errorf("%s leads nginx to %q", path, instead)
+			}
+		}
+		if !asksNobody {
+			continue
+		}
+		for _, path := range append([]string{instead}, paths...) {
+			if w := get(path); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "restart minutebook") {
+				t.Errorf("%s afterwards: %d %.300s", path, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 // TestNginxDeliversNoOwnersPage runs nginx before the page of an archive that asks nobody, with
 // headers as nginx from 1.29.7 on sends them: a program that asks through it gets no answer of
 // the page, and then nobody does. People who sign in come through.
@@ -120,7 +155,7 @@ func TestNginxDeliversNoOwnersPage(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
-		t.Skip("this test needs nginx")
+		t.Skip("this test needs nginx, whose package would start a server; TestAProxyThatObeysClosesTheOwnersPage has the page's part")
 	}
 	s := newSite(t)
 	for name, want := range map[string]int{"people": 200, "owner": 403} {
