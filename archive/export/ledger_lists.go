@@ -111,9 +111,9 @@ func (l *ledger) setJoined(ids []int64) error {
 
 // setWhole says whether the directory has every meeting, and so notes.ndjson everybody's rows, by
 // the exports in a format.
-func (l *ledger) setWhole(format Format, is bool) error {
+func (l *ledger) setWhole(format Format, whole bool) error {
 	change := `DELETE FROM whole WHERE format = ?`
-	if is {
+	if whole {
 		change = `INSERT OR IGNORE INTO whole (format) VALUES (?)`
 	}
 	l.mu.Lock()

@@ -71,11 +71,11 @@ func TestATranscriptInAnotherFormatIsTheSameMeeting(t *testing.T) {
 	}
 }
 
-// TestAStubInAnotherFormatNamesNoMeeting has talks beside which a recorder leaves a text that is
+// TestATextForAllTalksNamesNoMeeting has talks beside which a recorder leaves a text that is
 // the same for all: each is a meeting of its own, also where another one was forgotten.
-func TestAStubInAnotherFormatNamesNoMeeting(t *testing.T) {
-	stub := map[string]string{".vtt": "WEBVTT\n\n00:00.000 --> 00:01.000\nTranscription started\n", ".srt": "1\n00:00:00,000 --> 00:00:01,000\nTranscription started\n"}
-	for ext, text := range stub {
+func TestATextForAllTalksNamesNoMeeting(t *testing.T) {
+	notices := map[string]string{".vtt": "WEBVTT\n\n00:00.000 --> 00:01.000\nTranscription started\n", ".srt": "1\n00:00:00,000 --> 00:00:01,000\nTranscription started\n"}
+	for ext, text := range notices {
 		for _, watched := range []bool{false, true} {
 			t.Run(fmt.Sprint(ext, watched), func(t *testing.T) {
 				a, dir := ticking(t), t.TempDir()
