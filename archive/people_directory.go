@@ -28,6 +28,7 @@ type rowReplacement struct {
 	args         []any
 	rows         [][]any
 	account      string // the account with this whole list; "": the list may lack rows
+	team         string // the team whose members these are
 	set          string // the columns to set, where the rows stay
 }
 
@@ -78,7 +79,7 @@ func replaceMembers(account string, l TeamMembers) rowReplacement {
 	for _, m := range l.Members {
 		rows = append(rows, []any{account, l.Team, api.FoldEmail(m.Email), m.Name, sqlite.Millis(m.CreatedAt.Time)})
 	}
-	return rowReplacement{table: "team_members", scope: "account = ? AND team = ?", args: []any{account, l.Team}, rows: rows, account: account}
+	return rowReplacement{table: "team_members", scope: "account = ? AND team = ?", args: []any{account, l.Team}, rows: rows, account: account, team: l.Team}
 }
 
 // EndTeams drops the teams that an account showed, and their members, when the account
@@ -175,10 +176,13 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 		}
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		people := map[string]bool{}
+		withdrew := false
 		for _, l := range lists {
-			if err := t.replaceRows(l, people); err != nil {
+			n, err := t.replaceRows(l, people)
+			if err != nil {
 				return err
 			}
+			withdrew = withdrew || n > 0
 		}
 		if lists[0].table == "users" && account != "" {
 			list := usersList
@@ -196,7 +200,7 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 			}
 		}
 		after, err := directoryText(ctx, tx, lists)
-		if err != nil || before == after {
+		if err != nil || before == after && !withdrew {
 			return err
 		}
 		if err := t.deriveOutsideOfPeople(people); err != nil {
@@ -211,12 +215,35 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 }
 
 // The readings that have a rank: of a list of users, of one that may lack users, and the
-// beginning of a walk. endedList says that an account may not read users any more.
+// beginning of a walk. endedList says that an account may not read users any more, and
+// suspendedList that the service refuses the account.
 const (
 	usersList     = "users"
 	someUsersList = "some users"
 	endedList     = "ended users"
+	suspendedList = "suspended"
 )
+
+// SetSuspended records whether the service refuses an account. The account's lists of the
+// organisation count on, but they grow old: whole lists of the others withdraw from them.
+func (a *Archive) SetSuspended(ctx context.Context, account string, suspended bool) error {
+	var known bool
+	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM directory_lists WHERE account = ? AND list = ?)`, account, suspendedList).Scan(&known)
+	if err == nil && known != suspended {
+		change := `DELETE FROM directory_lists WHERE account = ? AND list = ?`
+		if suspended {
+			change = `INSERT INTO directory_lists (account, list, rank) VALUES (?, ?, 0) ON CONFLICT DO NOTHING`
+		}
+		err = a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, change, account, suspendedList)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("record whether account %s is suspended: %w", account, err)
+	}
+	return nil
+}
 
 func walkList(query string) string { return "walk/" + query }
 
@@ -232,31 +259,31 @@ const takeOver = `UPDATE users SET (name, status, created_at, settings_level, se
 	WHERE account NOT IN (?1, '` + LocalAccount + `') AND email IN (SELECT value FROM json_each(?2))`
 
 // replaceRows puts the rows in the place of those that are there, and withdraws
-// those that a whole list lacks. It adds the people of all to people.
-func (t *applying) replaceRows(l rowReplacement, people map[string]bool) error {
+// those that a whole list lacks from other accounts: it returns how many. It adds the people
+// of all to people.
+func (t *applying) replaceRows(l rowReplacement, people map[string]bool) (withdrawn int64, err error) {
 	if l.table == "users" || l.table == "team_members" || l.table == "account_people" {
 		if err := t.Each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, addPeople(people)); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if l.set != "" {
 		_, err := t.Exec("UPDATE "+l.table+" SET "+l.set+" WHERE "+l.scope, l.args...)
-		return err
+		return 0, err
 	}
 	var names string
 	if l.account != "" {
-		var err error
 		if names, err = t.selectNames(l); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if _, err := t.Exec("DELETE FROM "+l.table+" WHERE "+l.scope, l.args...); err != nil {
-		return err
+		return 0, err
 	}
 	for _, row := range l.rows {
 		marks := strings.TrimSuffix(strings.Repeat("?, ", len(row)), ", ")
 		if _, err := t.Exec("INSERT OR REPLACE INTO "+l.table+" VALUES ("+marks+")", row...); err != nil {
-			return err
+			return 0, err
 		}
 		switch l.table {
 		case "users", "account_people":
@@ -266,7 +293,7 @@ func (t *applying) replaceRows(l rowReplacement, people map[string]bool) error {
 		}
 	}
 	if l.account == "" || l.account == LocalAccount {
-		return nil
+		return 0, nil
 	}
 	return t.withdraw(l, names, people)
 }

@@ -169,24 +169,34 @@ func nameColumn(table string) string {
 // withdraw deletes entries that an account listed before, by names, and no longer lists
 // from the other accounts' lists, since these were read earlier and may not be read any
 // more. An entry that another list still shows comes back with its next read. An account
-// that never listed an entry does not withdraw it. Local entries stay, and so do
+// that never listed an entry withdraws it only from accounts that are not read: of two that
+// are, each would take away what the other shows. Local entries stay, and so do
 // deactivated users: without the row, a member of a team would count as active.
-// withdraw adds the people of the rows to people.
-func (t *applying) withdraw(l rowReplacement, names string, people map[string]bool) error {
-	gone := ` IN (SELECT value FROM json_each(?2) WHERE value NOT IN (SELECT ` + nameColumn(l.table) + ` FROM ` + l.table + ` WHERE account = ?1))`
+// withdraw returns how many entries it deleted, and adds their people to people.
+func (t *applying) withdraw(l rowReplacement, names string, people map[string]bool) (n int64, err error) {
+	column := nameColumn(l.table)
+	present := `(SELECT ` + column + ` FROM ` + l.table + ` WHERE account = ?1)`
+	gone := ` IN (SELECT value FROM json_each(?2) WHERE value NOT IN ` + present + `)`
+	unread := ` OR NOT (` + readTerm + `) AND ` + column + ` NOT IN ` + present
 	condition := ` WHERE account NOT IN (?1, '` + LocalAccount + `') AND `
 	args := []any{l.account, names}
+	collect := func(rows *sql.Rows) error {
+		n++
+		return addPeople(people)(rows)
+	}
 	switch l.table {
 	case "users":
-		return t.Each(`DELETE FROM users`+condition+`status <> '`+api.StatusDeactivated+`' AND email`+gone+` RETURNING email`, args, addPeople(people))
+		err := t.Each(`DELETE FROM users`+condition+`status <> '`+api.StatusDeactivated+`' AND (email`+gone+unread+`) RETURNING email`, args, collect)
+		return n, err
 	case "team_members":
-		return t.Each(`DELETE FROM team_members`+condition+nameColumn(l.table)+gone+` RETURNING email`, args, addPeople(people))
+		err := t.Each(`DELETE FROM team_members`+condition+`(`+column+gone+unread+` AND team = ?3 AND team <> '') RETURNING email`, append(args, l.team), collect)
+		return n, err
 	default: // a team takes its members with it
-		if err := t.Each(`DELETE FROM team_members`+condition+`team`+gone+` RETURNING email`, args, addPeople(people)); err != nil {
-			return err
+		if err := t.Each(`DELETE FROM team_members`+condition+`team`+gone+` RETURNING email`, args, collect); err != nil {
+			return n, err
 		}
 		_, err := t.Exec(`DELETE FROM teams`+condition+`name`+gone, args...)
-		return err
+		return n, err
 	}
 }
 
@@ -217,7 +227,7 @@ func (t *applying) reactivate(w Walk) error {
 
 // PutLocalUser adds a user to this program's own directory, or replaces the one with the same
 // address, as a person says now. It ends a deactivation by a list that is read no more: its
-// account has left, or may not read it. The list counts again where it is read again. See [Archive.ListedStatus]
+// account has left, is refused, or may not read it. The list counts again where it is read again. See [Archive.ListedStatus]
 // for the others.
 func (a *Archive) PutLocalUser(ctx context.Context, u api.User) error {
 	row, err := userRow(LocalAccount, u)
@@ -233,9 +243,12 @@ func (a *Archive) PutLocalUser(ctx context.Context, u api.User) error {
 	return a.putDirectory(ctx, "", changes...)
 }
 
-// readUsersTerm is the condition on the column account for accounts whose list of users is
-// read.
-const readUsersTerm = configuredTerm + ` AND account NOT IN (SELECT account FROM directory_lists WHERE list = '` + endedList + `')`
+// readTerm is the condition on the column account for accounts that are read: they are
+// configured, and the service accepts them.
+const readTerm = configuredTerm + ` AND account NOT IN (SELECT account FROM directory_lists WHERE list = '` + suspendedList + `')`
+
+// readUsersTerm is readTerm for accounts that may read users.
+const readUsersTerm = readTerm + ` AND account NOT IN (SELECT account FROM directory_lists WHERE list = '` + endedList + `')`
 
 // addPeople takes rows of an address each.
 func addPeople(people map[string]bool) func(*sql.Rows) error {

@@ -39,6 +39,9 @@ func TestTheNewestReadEndsWhatOlderListsShow(t *testing.T) {
 	putUsers := func(account string, emails ...string) step {
 		return func(a *Archive) error { return a.PutUsers(t.Context(), account, active(emails...)) }
 	}
+	suspend := func(account string, suspended bool) step {
+		return func(a *Archive) error { return a.SetSuspended(t.Context(), account, suspended) }
+	}
 	// kim's rights at first, and those without a team and without being a user.
 	all := []string{PrincipalEveryone, PrincipalShared, "team:Old", UserPrincipal(kim)}
 	noTeam := []string{PrincipalEveryone, PrincipalShared, UserPrincipal(kim)}
@@ -66,8 +69,13 @@ func TestTheNewestReadEndsWhatOlderListsShow(t *testing.T) {
 		"teams refused":              {[]step{func(a *Archive) error { return a.EndTeams(t.Context(), "boss") }}, all},
 		"members not to be believed": {[]step{func(a *Archive) error { return a.EndTeamMembers(t.Context(), "boss") }}, all},
 		"one that never listed kim":  {[]step{putTeams("zed", "Two"), putMembers("zed", "Two", lee), putUsers("zed", lee), putTeams("zed"), putUsers("zed")}, all},
-		"what is said here":          {[]step{putUsers(LocalAccount, kim), putMembers(LocalAccount, "Old", kim), putTeams("boss", "Two"), putUsers("boss", lee)}, all},
-		"what ends here":             {[]step{putUsers(LocalAccount, kim), putTeams(LocalAccount, "Old"), putUsers(LocalAccount), putTeams(LocalAccount)}, all},
+		"never listed, members of a suspended account":       {[]step{putMembers("boss", "Old", lee), putMembers("anna", "Old", kim, lee), suspend("anna", true), putTeams("boss", "Two", "Old"), putMembers("boss", "Old", lee)}, noTeam},
+		"never listed, users of a suspended account":         {[]step{putUsers("boss", lee), putUsers("anna", kim, lee), suspend("anna", true), putUsers("boss", lee)}, noUser},
+		"never listed, of an account that is accepted again": {[]step{putMembers("boss", "Old", lee), putMembers("anna", "Old", kim, lee), suspend("anna", true), suspend("anna", false), putMembers("boss", "Old", lee)}, all},
+		"another team's members":                             {[]step{suspend("anna", true), putMembers("boss", "Two", lee)}, all},
+		"a team that the other may not see":                  {[]step{suspend("anna", true), putTeams("zed", "Two"), putMembers("zed", "Two", lee)}, all},
+		"what is said here":                                  {[]step{putUsers(LocalAccount, kim), putMembers(LocalAccount, "Old", kim), putTeams("boss", "Two"), putUsers("boss", lee)}, all},
+		"what ends here":                                     {[]step{putUsers(LocalAccount, kim), putTeams(LocalAccount, "Old"), putUsers(LocalAccount), putTeams(LocalAccount)}, all},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -100,7 +100,8 @@ func (s *Syncer) saveSuspension(ctx context.Context, a *account, p *suspension) 
 	if p != nil {
 		m = newMark(m.Key, p)
 	}
-	return s.archive.SetMarks(context.WithoutCancel(ctx), m)
+	ctx = context.WithoutCancel(ctx)
+	return errors.Join(s.archive.SetMarks(ctx, m), s.archive.SetSuspended(ctx, a.Name, p != nil))
 }
 
 // checkUsable returns nil if the account may be used. It tries a suspended

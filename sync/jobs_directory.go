@@ -21,6 +21,12 @@ const refusedRetry = 7 * 24 * time.Hour
 // the account may, users. The archive takes each list whole or not at all. Once the service
 // refuses the account nothing more is read: its answers then say nothing of a list.
 func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
+	all, _ := s.accounts.all()
+	for _, other := range all { // a kill may have come between an account's mark and this record
+		if err := s.archive.SetSuspended(ctx, other.Name, other.suspension() != nil); err != nil {
+			return err
+		}
+	}
 	var failed []error
 	for _, list := range s.directoryLists() {
 		err := s.readList(ctx, a, list)
