@@ -21,11 +21,16 @@ import (
 type mutation struct {
 	name, why string
 	pkg, test string // the package, and the names of the tests that notice it
-	file      string
-	old, new  string
+	changes   []change
 }
 
-var layout = regexp.MustCompile(`(?s)^why  ([^\n]+)\ntest (\S+) (\S+)\nfile (\S+)\n<<<<\n(.*)\n====\n(.*?)\n?>>>>\n$`)
+// change is the text of a file that a mutation replaces.
+type change struct{ file, old, new string }
+
+var (
+	head  = regexp.MustCompile(`^why  ([^\n]+)\ntest (\S+) (\S+)\n`)
+	block = regexp.MustCompile(`(?s)^file (\S+)\n<<<<\n(.*?)\n====\n(.*?)\n?>>>>\n`)
+)
 
 // top is the root of the module, and seeds the tests of a mutation that simulated years,
 // which are the package years, have to notice.
@@ -45,27 +50,47 @@ func mutations(t *testing.T) (list []mutation) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := layout.FindStringSubmatch(string(raw))
-		if m == nil {
+		h := head.FindStringSubmatch(string(raw))
+		if h == nil {
 			t.Fatalf("%s is no mutation", f)
 		}
-		list = append(list, mutation{strings.TrimSuffix(filepath.Base(f), ".patch"), m[1], m[2], m[3], m[4], m[5], m[6]})
+		m := mutation{name: strings.TrimSuffix(filepath.Base(f), ".patch"), why: h[1], pkg: h[2], test: h[3]}
+		for rest := string(raw[len(h[0]):]); rest != ""; {
+			b := block.FindStringSubmatch(rest)
+			if b == nil {
+				t.Fatalf("%s is no mutation from here on: %s", f, rest)
+			}
+			m.changes = append(m.changes, change{b[1], b[2], b[3]})
+			rest = rest[len(b[0]):]
+		}
+		list = append(list, m)
 	}
 	return list
 }
 
-// apply returns the file with the fault.
-func (m mutation) apply() ([]byte, error) {
-	raw, err := os.ReadFile(filepath.Join(top, m.file))
-	if err != nil {
-		return nil, err
+// apply returns the files with the fault.
+func (m mutation) apply() (changed map[string]string, err error) {
+	changed = map[string]string{}
+	for _, c := range m.changes {
+		text, ok := changed[c.file]
+		if !ok {
+			raw, err := os.ReadFile(filepath.Join(top, c.file))
+			if err != nil {
+				return nil, err
+			}
+			text = string(raw)
+		}
+		if n := strings.Count(text, c.old); n != 1 {
+			return nil, fmt.Errorf("%s has the text of mutation %s %d times, not once", c.file, m.name, n)
+		}
+		changed[c.file] = strings.Replace(text, c.old, c.new, 1)
 	}
-	if n := strings.Count(string(raw), m.old); n != 1 {
-		return nil, fmt.Errorf("%s has the text of mutation %s %d times, not once", m.file, m.name, n)
+	for file, text := range changed {
+		if _, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution); err != nil {
+			return nil, err
+		}
 	}
-	changed := []byte(strings.Replace(string(raw), m.old, m.new, 1))
-	_, err = parser.ParseFile(token.NewFileSet(), m.file, changed, parser.SkipObjectResolution)
-	return changed, err
+	return changed, nil
 }
 
 // Every mutation still fits the code, and the tests that notice it are there.
@@ -159,14 +184,21 @@ func (m mutation) try(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, m.file): filepath.Join(dir, "changed.go")}})
+	replace, n := map[string]string{}, 0
+	for file, text := range changed {
+		n++
+		name := filepath.Join(dir, fmt.Sprintf("%d.go", n))
+		replace[filepath.Join(root, file)] = name
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, raw := range map[string][]byte{"changed.go": changed, "overlay.json": overlay} {
-		if err := os.WriteFile(filepath.Join(dir, name), raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return runTests(t, m, filepath.Join(dir, "overlay.json"))
 }
