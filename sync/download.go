@@ -303,7 +303,7 @@ func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row a
 		}
 		l.noteFailure(row.RecordingID, err)
 		if err != nil {
-			l.s.log.Warn().Int64("recording_id", row.RecordingID).Err(err).Msg("download interrupted")
+			l.s.log.Warn().Int64("recording_id", row.RecordingID).Str("account", task.row.Account).Err(err).Msg("download interrupted")
 			if !once { // its row could not be saved: without a pause it would begin again at once
 				pause.For(ctx, failedPause)
 			}

@@ -1,11 +1,15 @@
 package syncer_test
 
 import (
+	"bytes"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
@@ -25,7 +29,8 @@ func TestRecordingsPauseWhileCommitsFail(t *testing.T) {
 	}
 }
 
-// testFailingCommits lets every commit fail from when a recording has the state.
+// testFailingCommits lets every commit fail from when a recording has the state. The log then
+// names the recording, and the account once one is asked.
 func testFailingCommits(t *testing.T, state archive.DownloadState) {
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{Generation: 5 * time.Second, Video: rig.File(5000)}, rig.Meetings(4, rig.Today().Add(-time.Hour), 100*time.Hour))
@@ -44,17 +49,22 @@ func testFailingCommits(t *testing.T, state archive.DownloadState) {
 			}
 			return 1
 		})
-		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+		var log bytes.Buffer
+		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Logger: zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.InfoLevel),
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-		defer stop()
 		time.Sleep(10 * time.Minute)
 		if n := tries.Load(); n == 0 || n > 2000 {
 			t.Errorf("%d commits were tried in ten minutes of failures", n)
 		}
 		fails.Store(false)
 		time.Sleep(30 * time.Minute)
+		stop()
 		if c := meetingCounts(t, ar); c.WithRecording != 4 {
 			t.Errorf("afterwards: %+v", c)
+		}
+		line := regexp.MustCompile(`"recording_id":\d+,"account":"(.*?)".*"message":"download interrupted"`).FindSubmatch(log.Bytes())
+		if line == nil || state != archive.DownloadWanted && string(line[1]) != "ada" {
+			t.Errorf("the log names no account: %s", &log)
 		}
 	})
 }
