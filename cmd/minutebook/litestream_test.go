@@ -123,22 +123,12 @@ func litestreamConfig(t *testing.T, server *s3test.Server, data string) (path st
 	return path, names
 }
 
-// TestLitestreamHasEveryDatabase starts a daemon that needs all databases: the configuration
-// for compose.yaml, and that of docs/backup.md, name each of them.
+// TestLitestreamHasEveryDatabase looks for each database in the configuration for compose.yaml
+// and in that of docs/backup.md.
 func TestLitestreamHasEveryDatabase(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	data := filepath.Join(t.TempDir(), "data")
-	file := filepath.Join(t.TempDir(), "config.toml")
-	text := fmt.Sprintf("data_dir = %q\n[web]\naccess = \"people\"\npublic_url = \"https://minutes.example\"\n[service]\nenabled = true\n", data)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	start(t, "serve", "--create", "-c", file)
-	all, err := filepath.Glob(filepath.Join(data, "*.db"))
-	if err != nil || len(all) < 5 {
-		t.Fatalf("databases %q, %v", all, err)
-	}
+	all := everyDatabase(t)
 	for document, dir := range map[string]string{"packaging/litestream.yml": "/data", "docs/backup.md": "/var/lib/minutebook"} {
 		text, err := os.ReadFile(filepath.Join("../..", document))
 		if err != nil {
@@ -151,4 +141,21 @@ func TestLitestreamHasEveryDatabase(t *testing.T) {
 			}
 		}
 	}
+}
+
+// everyDatabase starts a daemon that needs all databases, and returns their paths.
+func everyDatabase(t *testing.T) []string {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "data")
+	file := filepath.Join(t.TempDir(), "config.toml")
+	text := fmt.Sprintf("data_dir = %q\n[web]\naccess = \"people\"\npublic_url = \"https://minutes.example\"\n[service]\nenabled = true\n", data)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, "serve", "--create", "-c", file)
+	all, err := filepath.Glob(filepath.Join(data, "*.db"))
+	if err != nil || len(all) < 5 {
+		t.Fatalf("databases %q, %v", all, err)
+	}
+	return all
 }
