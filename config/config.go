@@ -13,7 +13,7 @@ type Config struct {
 	Web      Web       `toml:"web" envPrefix:"WEB_"`
 	Receiver Receiver  `toml:"receiver" envPrefix:"RECEIVER_"`
 	Service  Service   `toml:"service" envPrefix:"SERVICE_"`
-	Accounts []Account `toml:"accounts" reload:"live"`
+	Accounts []Account `toml:"accounts" env:"-" reload:"live"` // with variables by their names
 	Sync     Sync      `toml:"sync" envPrefix:"SYNC_" reload:"live"`
 	Media    Media     `toml:"media" envPrefix:"MEDIA_"`
 	Archive  Archive   `toml:"archive" envPrefix:"ARCHIVE_" reload:"live"`
@@ -75,30 +75,30 @@ type Service struct {
 
 // Account is one person's access to the service.
 type Account struct {
-	Name    string `toml:"name"`
-	BaseURL string `toml:"base_url"` // includes /external/v1
+	Name    string `toml:"name" env:"-"`
+	BaseURL string `toml:"base_url" env:"BASE_URL"` // includes /external/v1
 	// Email is the address of the account's owner. With the service enabled over
 	// the archive, the owner sees the meetings that the account sees.
-	Email          string   `toml:"email"`
-	APIKey         string   `toml:"api_key" secret:"true"`
-	APIKeyFile     string   `toml:"api_key_file"`
-	WebhookSecrets []string `toml:"webhook_secrets" secret:"true"`
-	RecordedBy     []string `toml:"recorded_by"` // outside recorders, one pass each
-	Teams          []string `toml:"teams"`       // teams, one pass each
-	OAuth          *OAuth   `toml:"oauth"`
+	Email          string   `toml:"email" env:"EMAIL"`
+	APIKey         string   `toml:"api_key" env:"API_KEY" secret:"true"`
+	APIKeyFile     string   `toml:"api_key_file" env:"API_KEY_FILE"`
+	WebhookSecrets []string `toml:"webhook_secrets" env:"WEBHOOK_SECRETS" secret:"true"`
+	RecordedBy     []string `toml:"recorded_by" env:"RECORDED_BY"` // outside recorders, one pass each
+	Teams          []string `toml:"teams" env:"TEAMS"`             // teams, one pass each
+	OAuth          *OAuth   `toml:"oauth" envPrefix:"OAUTH_"`
 	// AllowPrivate lets recordings be fetched from addresses that are not
 	// globally routable: for a service in one's own network.
-	AllowPrivate bool `toml:"allow_private"`
+	AllowPrivate bool `toml:"allow_private" env:"ALLOW_PRIVATE"`
 }
 
 // OAuth is an account that connects through an OAuth app (section 5.5).
 type OAuth struct {
-	ClientID         string `toml:"client_id"`
-	ClientSecret     string `toml:"client_secret" secret:"true"`
-	ClientSecretFile string `toml:"client_secret_file"`
-	RedirectURL      string `toml:"redirect_url"`  // HTTPS
-	AuthorizeURL     string `toml:"authorize_url"` // default: base_url + /oauth2/authorize
-	TokenURL         string `toml:"token_url"`     // default: base_url + /oauth2/token
+	ClientID         string `toml:"client_id" env:"CLIENT_ID"`
+	ClientSecret     string `toml:"client_secret" env:"CLIENT_SECRET" secret:"true"`
+	ClientSecretFile string `toml:"client_secret_file" env:"CLIENT_SECRET_FILE"`
+	RedirectURL      string `toml:"redirect_url" env:"REDIRECT_URL"`   // HTTPS
+	AuthorizeURL     string `toml:"authorize_url" env:"AUTHORIZE_URL"` // default: base_url + /oauth2/authorize
+	TokenURL         string `toml:"token_url" env:"TOKEN_URL"`         // default: base_url + /oauth2/token
 }
 
 // Sync holds a cron expression for each job; an empty one means never.
@@ -121,7 +121,7 @@ type Archive struct {
 // Retention limits how long recordings are kept.
 type Retention struct {
 	// Rules are tried in order; the first that matches a meeting decides.
-	Rules []RetentionRule `toml:"rules"`
+	Rules []RetentionRule `toml:"rules" env:"-"`
 }
 
 // RetentionRule applies to the recordings of all meetings, or of the meetings of

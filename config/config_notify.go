@@ -24,7 +24,7 @@ type Notify struct {
 	// DigestPeople sends each person who may enter a digest of their own, by mail.
 	DigestPeople bool     `toml:"digest_people" env:"DIGEST_PEOPLE"`
 	Mail         Mail     `toml:"mail" envPrefix:"MAIL_"`
-	Hooks        []Notice `toml:"hooks"`
+	Hooks        []Notice `toml:"hooks" env:"-"`
 }
 
 // Mail is the SMTP server for e-mails. Without a host there are none.

@@ -29,6 +29,6 @@ func FindDataDir(path, dataDir string, environ []string) (string, error) {
 			return "", errors.New("find the archive: the configuration has no line such as data_dir = \"data\"")
 		}
 	}
-	err := c.resolvePaths(filepath.Dir(path))
-	return c.DataDir, err
+	folder, err := filepath.Abs(filepath.Dir(path))
+	return anchor(folder, c.DataDir), err
 }

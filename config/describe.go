@@ -29,9 +29,9 @@ func describeMistakes(mistakes plaintoml.Mistakes) error {
 	return errors.New(strings.Join(places, "; "))
 }
 
-// describeEnvError names the variables with wrong values and the kinds of values
-// that belong there.
-func describeEnvError(err error, vars map[string]string) error {
+// describeEnvError names the variables with wrong values for settings of t, and the kinds of
+// values that belong there.
+func describeEnvError(err error, t reflect.Type, prefix string, vars map[string]string) error {
 	var all env.AggregateError
 	if !errors.As(err, &all) {
 		return err
@@ -42,7 +42,7 @@ func describeEnvError(err error, vars map[string]string) error {
 		if !errors.As(e, &bad) {
 			return err
 		}
-		name := variableName(reflect.TypeFor[Config](), bad.Name, envPrefix, vars)
+		name := variableName(t, bad.Name, prefix, vars)
 		places = append(places, fmt.Sprintf("%s: takes %s", name, plaintoml.DescribeType(bad.Type.String())))
 	}
 	return errors.New(strings.Join(places, "; "))
@@ -50,6 +50,9 @@ func describeEnvError(err error, vars map[string]string) error {
 
 // variableName returns the name of the set variable that belongs to a field of t.
 func variableName(t reflect.Type, field, prefix string, vars map[string]string) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name := prefix + f.Tag.Get("env")

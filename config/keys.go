@@ -14,11 +14,11 @@ func eachSetting(t reflect.Type, key, variable string, visit func(key, variable 
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, bound := key+settingName(f), ""
-		if env := f.Tag.Get("env"); env != "" && variable != "" {
+		if env := f.Tag.Get("env"); env != "" && env != "-" && variable != "" {
 			bound = variable + env
 		}
 		inner, below := f.Type, ""
-		if prefix, ok := f.Tag.Lookup("envPrefix"); ok {
+		if prefix, ok := f.Tag.Lookup("envPrefix"); ok && variable != "" {
 			below = variable + prefix
 		}
 		if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
@@ -60,35 +60,37 @@ func lastName(key string) string { return key[strings.LastIndexByte(key, '.')+1:
 
 // UnknownVariable is a variable that looks like a setting and is none.
 type UnknownVariable struct {
-	Name    string `json:"name"`
-	Nearest string `json:"nearest,omitempty"` // the one that may be meant; "": none comes near
+	Name string `json:"name"`
+	// Nearest is the one that may be meant; "": none comes near. For a setting of an account
+	// that is not there, it is the one that would add the account.
+	Nearest      string `json:"nearest,omitempty"`
+	LacksAccount bool   `json:"lacks_account,omitempty"`
 }
 
 // UnknownVariables returns the variables of an environment that begin as those of the
 // program and mean nothing, in alphabetical order. A cluster sets such ones by itself.
 func (c *Config) UnknownVariables(environ []string) (unknown []UnknownVariable) {
 	known := []string{envPrefix + "CONFIG"}
-	eachSetting(reflect.TypeFor[Config](), "", envPrefix, func(_, variable string) {
+	add := func(_, variable string) {
 		if variable != "" {
 			known = append(known, variable)
 		}
-	})
+	}
+	eachSetting(reflect.TypeFor[Config](), "", envPrefix, add)
 	for _, a := range c.Accounts {
-		for _, secret := range []string{"API_KEY", "WEBHOOK_SECRETS", "OAUTH_CLIENT_SECRET"} {
-			known = append(known, accountVariable(a.Name, secret))
-		}
+		eachSetting(reflect.TypeFor[Account](), "", accountVariable(a.Name, ""), add)
 	}
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(name, envPrefix) && !slices.Contains(known, name) {
-			unknown = append(unknown, UnknownVariable{name, nearest.Word(name, known)})
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
+			continue
 		}
+		u := UnknownVariable{Name: name, Nearest: nearest.Word(name, known)}
+		if account, _ := splitAccountVariable(name); account != "" && !c.hasAccount(account) {
+			u.Nearest, u.LacksAccount = accountVariable(account, "BASE_URL"), true
+		}
+		unknown = append(unknown, u)
 	}
 	slices.SortFunc(unknown, func(a, b UnknownVariable) int { return strings.Compare(a.Name, b.Name) })
 	return unknown
-}
-
-// accountVariable returns the name of a variable with a secret of an account.
-func accountVariable(account, secret string) string {
-	return envPrefix + "ACCOUNT_" + envName(account) + "_" + secret
 }

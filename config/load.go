@@ -14,15 +14,13 @@ import (
 	"minutebook/internal/plaintoml"
 )
 
-// envPrefix begins every variable: MINUTEBOOK_WEB_LISTEN sets web.listen.
-const envPrefix = "MINUTEBOOK_"
-
 // Load reads the file at path, applies the environment (KEY=value pairs, as from
 // [os.Environ]), reads the secrets that are kept in files, and validates the
 // result. With an empty path it takes the defaults and the environment. A dataDir
 // that is not empty replaces data_dir. Paths in the file are relative to the
-// file's folder. The accounts that were added on the page follow those of the file. On failure the error names the file and the setting, and the
-// line and column of an unknown key.
+// file's folder, and those of the environment too. The accounts that were added on the page
+// follow those of the file, and those that the environment adds are the last. On failure the
+// error names the file and the setting, and the line and column of an unknown key.
 func Load(path, dataDir string, environ []string) (*Config, error) {
 	return LoadBeside("", path, dataDir, environ)
 }
@@ -43,12 +41,11 @@ func LoadBeside(running, path, dataDir string, environ []string) (*Config, error
 	if err := c.applyEnvironment(vars); err != nil {
 		return nil, fmt.Errorf("read configuration from the environment: %w", err)
 	}
-	credentials := vars["CREDENTIALS_DIRECTORY"]
-	c.useCredentials(credentials)
-	if err := c.resolvePaths(filepath.Dir(path)); err != nil {
+	folder, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
 		return nil, fmt.Errorf("find the folder of the configuration: %w", err)
 	}
-	c.Web.PublicURL = canonicalURL(strings.TrimRight(c.Web.PublicURL, "/"))
+	c.DataDir = anchor(folder, c.DataDir)
 	if dataDir != "" {
 		if c.DataDir, err = filepath.Abs(dataDir); err != nil {
 			return nil, fmt.Errorf("find the data directory: %w", err)
@@ -57,13 +54,19 @@ func LoadBeside(running, path, dataDir string, environ []string) (*Config, error
 	if err := c.readAddedAccounts(cmp.Or(running, c.DataDir)); err != nil {
 		return nil, err
 	}
-	c.applyAccountVariables(vars)
+	if err := c.applyAccountVariables(vars); err != nil {
+		return nil, fmt.Errorf("read configuration from the environment: %w", err)
+	}
+	credentials := vars["CREDENTIALS_DIRECTORY"]
+	c.useCredentials(credentials)
+	c.anchorPaths(folder)
+	c.Web.PublicURL = canonicalURL(strings.TrimRight(c.Web.PublicURL, "/"))
 	err = findFaults(func(bad complain) {
 		c.readSecrets(credentials, bad)
 		c.validate(bad)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("check configuration %s: %w", path, err)
+		return nil, fmt.Errorf("check configuration %s: %w", cmp.Or(path, "of the environment"), err)
 	}
 	return c, nil
 }
@@ -89,57 +92,20 @@ func decode(raw []byte) (*Config, error) {
 	return &c, err
 }
 
-func (c *Config) applyEnvironment(vars map[string]string) error {
-	if err := env.ParseWithOptions(c, env.Options{Environment: vars, Prefix: envPrefix}); err != nil {
-		return describeEnvError(err, vars)
-	}
-	switch mail := &c.Notify.Mail; {
-	case vars[envPrefix+"NOTIFY_MAIL_PASSWORD"] != "":
-		mail.PasswordFile = ""
-	case vars[envPrefix+"NOTIFY_MAIL_PASSWORD_FILE"] != "":
-		mail.Password = ""
-	}
-	return nil
-}
-
-// applyAccountVariables takes the secrets of accounts, added ones too, from the environment.
-func (c *Config) applyAccountVariables(vars map[string]string) {
-	for i := range c.Accounts {
-		a := &c.Accounts[i]
-		if v := vars[accountVariable(a.Name, "API_KEY")]; v != "" {
-			a.APIKey, a.APIKeyFile = v, ""
-		}
-		if v := vars[accountVariable(a.Name, "WEBHOOK_SECRETS")]; v != "" {
-			a.WebhookSecrets = strings.Fields(strings.ReplaceAll(v, ",", " "))
-		}
-		if v := vars[accountVariable(a.Name, "OAUTH_CLIENT_SECRET")]; v != "" && a.OAuth != nil {
-			a.OAuth.ClientSecret, a.OAuth.ClientSecretFile = v, ""
-		}
-	}
-}
-
-// envName returns an account's name as part of a variable's name: upper case, with
-// an underscore for everything but letters and digits.
-func envName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '_'
-	}, strings.ToUpper(name))
-}
-
-// resolvePaths makes the file's relative paths absolute, so that the working
+// anchorPaths makes relative paths begin at the file's folder, so that the working
 // directory of the daemon does not matter.
-func (c *Config) resolvePaths(dir string) error {
-	dir, err := filepath.Abs(dir)
-	paths := append(c.secretFiles(), &c.DataDir, &c.Receiver.TLSCert, &c.Web.TLSCert, &c.Import.Watch, &c.Backup.To)
-	for _, p := range paths {
-		if *p != "" && !filepath.IsAbs(*p) && !strings.Contains(*p, "://") {
-			*p = filepath.Join(dir, *p)
-		}
+func (c *Config) anchorPaths(folder string) {
+	for _, p := range append(c.secretFiles(), &c.Receiver.TLSCert, &c.Web.TLSCert, &c.Import.Watch, &c.Backup.To) {
+		*p = anchor(folder, *p)
 	}
-	return err
+}
+
+// anchor returns a path that begins at a folder, if it is relative.
+func anchor(folder, path string) string {
+	if path == "" || filepath.IsAbs(path) || strings.Contains(path, "://") {
+		return path
+	}
+	return filepath.Join(folder, path)
 }
 
 // SecretFiles returns the paths of the files with secrets that the settings name.

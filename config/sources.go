@@ -34,6 +34,7 @@ func HasSecret(settings []Setting, file string) bool {
 // Describe loads a configuration as [Load] does and returns its settings in the order
 // of the file, with the place from which each comes: "default", "config.toml:12", the
 // name of a variable, "--data", or [AddedName] for an account that was added on the page.
+// The name of an account that only the environment has comes from the variable of its address.
 func Describe(path, dataDir string, environ []string) ([]Setting, error) {
 	c, err := Load(path, dataDir, environ)
 	if err != nil {
@@ -43,7 +44,11 @@ func Describe(path, dataDir string, environ []string) ([]Setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := describer{path: path, lines: keyLines(raw), variables: env.ToMap(environ), dataDir: dataDir}
+	added, err := readAdded(c.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	d := describer{path: path, lines: keyLines(raw), variables: env.ToMap(environ), dataDir: dataDir, added: added.Accounts}
 	d.addTable(reflect.ValueOf(c).Elem(), "", envPrefix)
 	return d.settings, nil
 }
@@ -54,8 +59,8 @@ type describer struct {
 	dataDir   string
 	lines     map[string]int // by key
 	variables map[string]string
-	account   string // of the table that is being described
-	isAdded   bool   // the account is in no file but AddedName
+	added     []addedAccount
+	origin    string // of the account that is being described, where it is not in the file
 	settings  []Setting
 }
 
@@ -79,16 +84,28 @@ func (d *describer) addTable(v reflect.Value, key, prefix string) {
 			d.addTable(value, name+".", below)
 		case value.Kind() == reflect.Slice && isTable(value.Type().Elem()):
 			for n := range value.Len() {
+				key, prefix := fmt.Sprintf("%s[%d].", name, n), ""
 				if a, ok := value.Index(n).Interface().(Account); ok {
-					d.account, d.isAdded = a.Name, d.lines[fmt.Sprintf("%s[%d].name", name, n)] == 0
+					prefix, d.origin = accountVariable(a.Name, ""), d.findOrigin(key, a.Name)
 				}
-				d.addTable(value.Index(n), fmt.Sprintf("%s[%d].", name, n), "")
+				d.addTable(value.Index(n), key, prefix)
 			}
-			d.account, d.isAdded = "", false
+			d.origin = ""
 		default:
 			d.add(f, name, prefix, value)
 		}
 	}
+}
+
+// findOrigin returns the place from which an account comes, "" for the configuration's file.
+func (d *describer) findOrigin(key, account string) string {
+	switch {
+	case d.lines[key+"name"] > 0:
+		return ""
+	case slices.ContainsFunc(d.added, func(a addedAccount) bool { return a.Name == account }):
+		return AddedName
+	}
+	return accountVariable(account, "BASE_URL")
 }
 
 // add adds one setting. A secret that comes from a file of its own is not repeated.
@@ -99,17 +116,15 @@ func (d *describer) add(f reflect.StructField, name, prefix string, value reflec
 		s.Source = fmt.Sprintf("%s:%d", filepath.Base(d.path), line)
 	}
 	variable := prefix + f.Tag.Get("env")
-	if d.account != "" && secret {
-		variable = accountVariable(d.account, strings.ToUpper(strings.ReplaceAll(name[strings.Index(name, ".")+1:], ".", "_")))
-	}
-	_, isSet := d.variables[variable]
 	switch {
 	case name == "data_dir" && d.dataDir != "":
 		s.Source = "--data"
-	case isSet && d.variables[variable] != "":
+	case d.variables[variable] != "":
 		s.Source = variable
-	case d.isAdded && !value.IsZero():
-		s.Source = AddedName
+	case secret && d.variables[variable+"_FILE"] != "":
+		s.Source = "its file"
+	case d.origin != "" && !value.IsZero():
+		s.Source = d.origin
 	case secret && s.Source == "default" && !value.IsZero():
 		s.Source = "its file"
 	case f.Tag.Get("toml") == "-" && value.IsZero():

@@ -136,7 +136,7 @@ func TestUnknownVariables(t *testing.T) {
 	c := Config{Accounts: []Account{{Name: "ada"}}}
 	got := c.UnknownVariables([]string{"MINUTEBOOK_WEB_LISTN=x", "MINUTEBOOK_WEB_LISTEN=x", "MINUTEBOOK_CONFIG=x", "MINUTEBOOK_ACCOUNT_ADA_API_KEY=x",
 		"MINUTEBOOK_PORT_8377_TCP_PROTO=tcp", "MINUTEBOOK_ACCOUNT_ADA_API_KY=x", "HOME=x", "MINUTEBOOK_WEB_OIDC_CLIENT_SECRET=x"})
-	want := []UnknownVariable{{"MINUTEBOOK_ACCOUNT_ADA_API_KY", "MINUTEBOOK_ACCOUNT_ADA_API_KEY"}, {"MINUTEBOOK_PORT_8377_TCP_PROTO", ""}, {"MINUTEBOOK_WEB_LISTN", "MINUTEBOOK_WEB_LISTEN"}}
+	want := []UnknownVariable{{Name: "MINUTEBOOK_ACCOUNT_ADA_API_KY", Nearest: "MINUTEBOOK_ACCOUNT_ADA_API_KEY"}, {Name: "MINUTEBOOK_PORT_8377_TCP_PROTO"}, {Name: "MINUTEBOOK_WEB_LISTN", Nearest: "MINUTEBOOK_WEB_LISTEN"}}
 	if len(got) == 3 {
 		got[1].Nearest = "" // so far away, any is as good
 	}

@@ -80,7 +80,10 @@ func describeVariables(unknown []config.UnknownVariable) string {
 	var texts []string
 	for _, v := range unknown {
 		text := v.Name + " is no setting"
-		if v.Nearest != "" {
+		switch {
+		case v.LacksAccount:
+			text = v.Name + " is a setting of no account, which " + v.Nearest + " would add"
+		case v.Nearest != "":
 			text += " (did you mean " + v.Nearest + "?)"
 		}
 		texts = append(texts, text)
