@@ -5,28 +5,26 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/mattn/go-sqlite3"
 )
 
 // machine is where the figures were measured.
 type machine struct {
-	Day                   string
-	Go, SQLite, Kernel    string
-	Cores                 int
-	Processor, Memory     string
-	LoadBefore, LoadAfter string
-	Peers                 string // the versions of the programs
+	Version            string // of the tree
+	Go, SQLite, Kernel string
+	Cores              int
+	Processor, Memory  string
+	Peers              string // the versions of the programs
 }
 
 func describeMachine() machine {
 	sqlite, _, _ := sqlite3.Version()
 	kernel, _, _ := strings.Cut(readLine("/proc/sys/kernel/osrelease", ""), "-")
 	_, processor, _ := strings.Cut(readLine("/proc/cpuinfo", "model name"), ": ")
-	return machine{Day: time.Now().Format("2 January 2006"), Go: strings.TrimPrefix(runtime.Version(), "go"), SQLite: sqlite, Kernel: kernel,
+	return machine{Version: firstLine("packaging/version"), Go: strings.TrimPrefix(runtime.Version(), "go"), SQLite: sqlite, Kernel: kernel,
 		Cores: runtime.NumCPU(), Processor: processor, Memory: strings.Join(strings.Fields(readLine("/proc/meminfo", "MemTotal:"))[1:], " "),
-		LoadBefore: load(), Peers: strings.Join([]string{firstLine("restic", "version"), firstLine("rg", "--version"), firstLine("curl", "--version"),
+		Peers: strings.Join([]string{firstLine("restic", "version"), firstLine("rg", "--version"), firstLine("curl", "--version"),
 			"Xapian " + firstLine("/usr/bin/python3", "-c", "import xapian; print(xapian.version_string())")}, "; ")}
 }
 
@@ -47,7 +45,7 @@ func readLine(path, prefix string) string {
 	return "unknown"
 }
 
-// firstLine returns the first three words that a program prints of its version.
+// firstLine returns the first two words that a program prints of its version.
 func firstLine(name string, args ...string) string {
 	out, err := exec.Command(name, args...).Output()
 	words := strings.Fields(string(out))

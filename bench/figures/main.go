@@ -3,7 +3,8 @@
 //	go run ./bench/figures [-meetings N] [-out FILE] [-only NAME,…]
 //
 // page.md.tmpl is the page: its sentences, and where each table stands. A measurement
-// that fails leaves the page as it was.
+// that fails leaves the page as it was. -only prints tables for the page, each with the day,
+// the version and the load of its run.
 package main
 
 import (
@@ -30,7 +31,8 @@ type measurement struct {
 	table   func(output string) (string, error)
 }
 
-// measurements returns all of them, over so many meetings.
+// measurements returns all of them, over so many meetings, but for a daemon at rest, whose
+// limits are those beside 100,000.
 func measurements(meetings int) []measurement {
 	n, size := fmt.Sprint(meetings), "MINUTEBOOK_BENCH=small"
 	if meetings >= 10_000 {
@@ -42,7 +44,7 @@ func measurements(meetings int) []measurement {
 		{"archive", []string{"go", "test", "./bench/archive", "-run", "^$", "-bench", "Apply$|Backup|CorpusSize|ReadMeeting|Export", "-benchtime", "1x", "-args", "-meetings", n}, nil, archiveTable},
 		{"sync", []string{"go", "test", "./bench/sync", "-count=1", "-run", "Figure", "-v"}, []string{size}, syncTable},
 		{"first", []string{"go", "test", "./cmd/minutebook", "-count=1", "-run", "FirstSentence", "-v"}, nil, firstTable},
-		{"rest", []string{"go", "run", "./bench/rest", "-meetings", n}, nil, restTable},
+		{"rest", []string{"go", "run", "./bench/rest"}, nil, restTable},
 		{"page", []string{"go", "test", "./web", "-run", "^$", "-bench", "Frames|FirstPaint", "-benchtime", "1x"}, nil, pageTable},
 	}
 }
@@ -71,21 +73,22 @@ func write(meetings int, out, only string) error {
 		if only != "" && !slices.Contains(strings.Split(only, ","), m.name) {
 			continue
 		}
-		began := time.Now()
+		began, loadBefore := time.Now(), load()
 		table, err := m.run()
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		fmt.Fprintf(os.Stderr, "%s: %s\n", m.name, time.Since(began).Round(time.Second))
-		f.Table[m.name], f.Command[m.name] = table, m.line()
+		f.Command[m.name] = m.line()
+		f.Table[m.name] = fmt.Sprintf("%s\n\nMeasured on %s with version %s, under a load of %s at the beginning and %s at the end.",
+			table, began.Format("2 January 2006"), f.Machine.Version, loadBefore, load())
 		if only != "" {
-			fmt.Println(table)
+			fmt.Println(f.Table[m.name])
 		}
 	}
 	if only != "" {
 		return nil
 	}
-	f.Machine.LoadAfter = load()
 	var b strings.Builder
 	if err := template.Must(template.New("page").Parse(page)).Execute(&b, f); err != nil {
 		return err

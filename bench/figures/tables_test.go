@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"text/template"
@@ -60,6 +62,36 @@ func TestPageHasEveryTable(t *testing.T) {
 	for _, m := range measurements(7) {
 		if !strings.Contains(b.String(), f.Table[m.name]) || !strings.Contains(b.String(), m.line()) {
 			t.Errorf("the page lacks the table or the command of %s", m.name)
+		}
+	}
+}
+
+// TestPageHasTheSentencesOfTheTemplate compares docs/benchmarks.md with the template: the next
+// make bench would lose a sentence that the page alone has. A note stands behind the day of a
+// table's run.
+func TestPageHasTheSentencesOfTheTemplate(t *testing.T) {
+	written, err := os.ReadFile("../../docs/benchmarks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`^.+$`)
+	table := regexp.MustCompile("^(?:(?:\\||Built from |Without a peer: ).*\n|```\n(?s:.*?)\n```\n|\n)+Measured on .+(?:\n.+)*$")
+	fields := regexp.MustCompile(`\{\{.*?\}\}`).FindAllString(page, -1)
+	rest, at := string(written), line
+	for i, sentences := range regexp.MustCompile(`\{\{.*?\}\}`).Split(page, -1) {
+		before, after, found := strings.Cut(rest, sentences)
+		if i == len(fields) { // the end of the page is a line's end
+			before, found = strings.CutSuffix(rest, sentences)
+			after = ""
+		}
+		if !found {
+			t.Fatalf("the page lacks, or has elsewhere: %s", sentences)
+		}
+		if i > 0 && !at.MatchString(before) || i == 0 && before != "" {
+			t.Errorf("the page has a text of its own where the template has %s: %s", fields[i-1], before)
+		}
+		if rest, at = after, line; i < len(fields) && strings.HasPrefix(fields[i], "{{.Table.") {
+			at = table
 		}
 	}
 }

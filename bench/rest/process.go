@@ -21,7 +21,10 @@ type child struct {
 // start starts the program and waits for the first line of its output, its address.
 func start(ctx context.Context, program string, args ...string) (*child, error) {
 	c := &child{cmd: exec.CommandContext(ctx, program, args...)}
-	environ := slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "MINUTEBOOK_") })
+	// Settings of this program, and of Go for whoever measures (GOGC), are none of the daemon's.
+	environ := slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		return strings.HasPrefix(pair, "MINUTEBOOK_") || strings.HasPrefix(pair, "GO")
+	})
 	c.cmd.Stderr, c.cmd.Env = os.Stderr, append(environ, "MINUTEBOOK_LOG_LEVEL=warn")
 	c.cmd.Cancel = func() error { return c.cmd.Process.Signal(os.Interrupt) }
 	out, err := c.cmd.StdoutPipe()
