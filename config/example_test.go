@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -57,5 +58,45 @@ func TestExampleLoads(t *testing.T) {
 	}
 	if diff := cmp.Diff(uncommented, explicit); diff != "" {
 		t.Errorf("a value shown is not the default:\n%s", diff)
+	}
+}
+
+// TestExampleHasEverySetting looks for the line of each setting in its table, in force or
+// commented out, and for lines of others.
+func TestExampleHasEverySetting(t *testing.T) {
+	raw, err := os.ReadFile("../config.example.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, table := map[string]bool{}, ""
+	line := regexp.MustCompile(`^(?:# *)?(?:\[\[?([a-z_.]+)\]\]?|([a-z_]+) = )`)
+	for text := range strings.Lines(string(raw)) {
+		switch found := line.FindStringSubmatch(text); {
+		case found == nil:
+		case found[1] != "":
+			table = found[1] + "."
+		default:
+			shown[table+found[2]] = true
+		}
+	}
+	var walk func(typ reflect.Type, table string)
+	walk = func(typ reflect.Type, table string) {
+		for i := range typ.NumField() {
+			name, inner := typ.Field(i).Tag.Get("toml"), typ.Field(i).Type
+			if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			switch {
+			case isTable(inner):
+				walk(inner, table+name+".")
+			case name != "-" && !shown[table+name]:
+				t.Errorf("config.example.toml has no %s", table+name)
+			}
+			delete(shown, table+name)
+		}
+	}
+	walk(reflect.TypeFor[Config](), "")
+	if len(shown) > 0 {
+		t.Errorf("config.example.toml has what is no setting: %v", shown)
 	}
 }
