@@ -38,6 +38,7 @@ func (w *world) checkKept() {
 	w.checkMarks()
 	w.checkImported()
 	w.checkNotes()
+	w.checkShown()
 }
 
 // noteForgotten notes the meetings whose forgetting was finished after a kill.

@@ -32,6 +32,7 @@ func (h *house) deps() control.Deps {
 		Access:        func(context.Context) (*access.DB, error) { return h.access, nil },
 		Notes:         func(context.Context) (*notes.DB, error) { return h.notes, nil },
 		Index:         func(context.Context) (*search.Index, error) { return nil, nil }, // to have it erase meetings
+		IndexState:    func(context.Context) (*search.Index, error) { return idleIndex() },
 		Service:       h.openIdle,
 		Web:           config.Web{Access: config.AccessPeople, PublicURL: "https://minutes.test"},
 		Configuration: control.Configuration{Path: "config.toml"}, Retention: w.rules(), Proof: control.Proof{From: w.backupDir()},
@@ -65,7 +66,7 @@ func command[R any](ctx context.Context, h *house, name string, request any, eac
 	if name == "verify" {
 		d.Index = func(context.Context) (*search.Index, error) { return nil, errNoIndex }
 	}
-	return control.Call[R](ctx, control.Operations(d), name, request, func(event json.RawMessage) error {
+	return control.Call[R](ctx, watched{h.w, control.Operations(d)}, name, request, func(event json.RawMessage) error {
 		if each != nil {
 			each(event)
 		}

@@ -100,11 +100,7 @@ type logWriter struct {
 
 // Write takes a line of the log.
 func (l *logWriter) Write(p []byte) (int, error) {
-	for _, s := range l.w.unloggable() {
-		if bytes.Contains(p, []byte(s)) {
-			l.w.report("a secret is in the log: %s", p)
-		}
-	}
+	l.w.lookForSecrets("the log", p)
 	if words := tokens.Find(p); words != nil { // a log is not erased when the meeting is forgotten
 		l.w.report("a word of meeting %s is in the log: %s", words, p)
 	}
@@ -122,5 +118,5 @@ func (l *logWriter) Write(p []byte) (int, error) {
 
 func newLogger(w *world) (zerolog.Logger, *logWriter) {
 	l := &logWriter{w: w}
-	return zerolog.New(l).Level(zerolog.InfoLevel), l
+	return zerolog.New(l).Level(zerolog.TraceLevel), l
 }

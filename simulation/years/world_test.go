@@ -149,6 +149,9 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 		_ = os.RemoveAll(dir)
 	}()
 	setBucketKeys(t)
+	if _, err := idleIndex(); err != nil {
+		t.Fatal(err)
+	}
 	stop := watchTime(t, seed)
 	defer stop()
 	t.Run(fmt.Sprint(seed), func(t *testing.T) {
