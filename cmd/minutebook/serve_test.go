@@ -131,3 +131,15 @@ func TestPortInUseIsAnErrorAtStart(t *testing.T) {
 		t.Errorf("error %v, output %s", err, out)
 	}
 }
+
+// TestServeNamesUnknownVariables has a misspelt variable in the environment.
+func TestServeNamesUnknownVariables(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Setenv("MINUTEBOOK_WEB_LISTN", "127.0.0.1:1")
+	serve := start(t, "serve", "--create", "--data", t.TempDir())
+	get(t, serve.url+"/healthz")
+	eventually(t, 10*time.Second, "the log names the variable and its nearest", func() (bool, any) {
+		return strings.Contains(serve.log(), `"level":"warn","variable":"MINUTEBOOK_WEB_LISTN","nearest":"MINUTEBOOK_WEB_LISTEN"`), serve.log()
+	})
+	serve.stop()
+}
