@@ -11,7 +11,7 @@ import (
 
 // startsGoroutines finds a start of goroutines: the statement, a group, a database, a
 // server.
-var startsGoroutines = regexp.MustCompile(`(?m)^\s+go (func\(|[a-z][\w.]*\()|errgroup\.|httptest\.New(Unstarted|TLS)?Server|archivetest\.|sqlite\.Open`)
+var startsGoroutines = regexp.MustCompile(`(?m)^\s+go (func\(|[a-z][\w.]*\()|errgroup\.|\.Go\(|httptest\.New(Unstarted|TLS)?Server|archivetest\.|sqlite\.Open`)
 
 var watchesGoroutines = regexp.MustCompile(`testrun\.(Main(OnOneProcessor)?\(|Watched\{)`)
 
