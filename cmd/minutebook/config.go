@@ -4,12 +4,21 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
 	"minutebook/config"
+	"minutebook/internal/durable"
 	"minutebook/internal/phrase"
 )
 
@@ -119,4 +128,111 @@ an older one, which ` + "`minutebook status`" + ` says.`,
 			return w.Flush()
 		},
 	})
+}
+
+// writeSetup writes the configuration, and a key that no file keeps beside it. It returns
+// the paths of the files that it wrote, after a failure too.
+func (m *Main) writeSetup(path string, a setupAnswers) (written []string, err error) {
+	key := a.keyFile
+	if key == "" {
+		if key, err = writeKey(filepath.Dir(path), a); err != nil {
+			return nil, err
+		}
+		written = append(written, filepath.Join(filepath.Dir(path), key))
+	}
+	var b strings.Builder
+	set := func(key string, value any) {
+		raw, err := toml.Marshal(map[string]any{key: value})
+		if err != nil { // a text can always be written, and so can texts
+			raw = fmt.Appendf(nil, "%s = %q\n", key, value)
+		}
+		b.Write(raw)
+	}
+	line := func(key, value string) {
+		if value != "" {
+			set(key, value)
+		}
+	}
+	b.WriteString("# Minutebook's configuration. `minutebook config show` lists every setting with its\n# value; `minutebook config check` finds mistakes.\n\n# The archive.\n")
+	line("data_dir", a.data)
+	b.WriteString("\n# The page.\n[web]\n")
+	page := a.page()
+	line("listen", page.Listen)
+	switch page.Access {
+	case config.AccessPeople:
+		b.WriteString("# Everybody signs in; the first person: minutebook user add EMAIL --admin\n" +
+			"# At an OpenID Connect provider with a table [web.oidc], which docs/access.md describes.\n")
+	case config.AccessProxy:
+		b.WriteString("# The proxy signs everybody in, and removes this header from what browsers send: docs/access.md.\n" +
+			"# The first person: minutebook user add EMAIL --admin\n")
+	}
+	if page.Access != config.AccessOwner || page.PublicURL != "" {
+		line("access", page.Access)
+		line("public_url", page.PublicURL)
+	}
+	if page.Access == config.AccessProxy {
+		line("proxy_header", page.ProxyHeader)
+		set("proxy_networks", page.ProxyNetworks)
+	}
+	if a.receiverURL != "" {
+		b.WriteString("\n# New meetings come in here, once `minutebook webhook create` has asked for them.\n[receiver]\n")
+		line("listen", a.receiverListen)
+		line("public_url", a.receiverURL)
+	}
+	b.WriteString("\n# Whose meetings are kept; one such table for each person.\n[[accounts]]\n")
+	line("name", a.account)
+	line("base_url", a.baseURL)
+	line("email", a.email)
+	line("api_key_file", key)
+	if err := durable.Create(path, []byte(b.String())); err != nil {
+		return written, fmt.Errorf("set up: write the configuration: %w", err)
+	}
+	written = append(written, path)
+	return written, m.giveToService(path, slices.Concat(written, []string{a.keyFile}))
+}
+
+// writeKey writes the key to a file beside the configuration and returns the file's name.
+func writeKey(dir string, a setupAnswers) (string, error) {
+	if a.account != filepath.Base(a.account) {
+		return "", &usageError{fmt.Errorf("set up: --account: %q: use small letters, digits, - and _", a.account)}
+	}
+	name := a.account + ".key"
+	path := filepath.Join(dir, name)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("set up: %s is there already; move it, or name it with --api-key-file", path)
+	}
+	if err := durable.Create(path, []byte(a.key+"\n")); err != nil {
+		return "", fmt.Errorf("set up: write the key: %w", err)
+	}
+	return name, nil
+}
+
+// giveToService lets the user of the installed service read files that root has written for
+// its configuration, as the group of its archive's owner. Without such a user the service is
+// root's.
+func (m *Main) giveToService(config string, files []string) error {
+	if !m.isInstalled(config) || os.Geteuid() != 0 {
+		return nil
+	}
+	group := 0
+	if u, err := user.Lookup(installedUser); err == nil {
+		group, _ = strconv.Atoi(u.Gid) // a number on Unix
+	}
+	if info, err := os.Stat(m.joinRoot(installedData)); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
+			group = int(st.Gid)
+		}
+	}
+	if group == 0 {
+		return nil
+	}
+	for _, path := range files {
+		if path == "" {
+			continue
+		}
+		if err := errors.Join(os.Chown(path, -1, group), os.Chmod(path, 0o640)); err != nil {
+			return fmt.Errorf("set up: let the service read its files: %w", err)
+		}
+	}
+	return nil
 }

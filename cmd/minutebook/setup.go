@@ -8,15 +8,10 @@ import (
 	"io/fs"
 	"net/mail"
 	"os"
-	"os/user"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
@@ -32,6 +27,8 @@ import (
 type setupAnswers struct {
 	data, account, baseURL, email, keyFile string
 	listen, publicURL                      string
+	access, proxyHeader, proxyNetworks     string // access "": as publicURL says
+	asksURL                                bool   // publicURL is asked for later
 	receiverListen, receiverURL            string
 	offline, sync                          bool
 	key                                    string
@@ -47,9 +44,14 @@ writes a file that one can read (-c FILE, or MINUTEBOOK_CONFIG, or config.toml) 
 key in a file of its own beside it, and creates the archive. It then reads the meetings
 at once, newest first, where that is wanted; else the daemon does it. What a flag says
 is not asked for. Without a terminal nothing is asked: --base-url and --api-key-file are
-needed then, and --sync for the first read. A file that is there is never replaced. The
-files of the installed service (-c ` + installedConfig + `) are made readable for its
-user, and its archive is in ` + installedData + `.`,
+needed then, and --sync for the first read. A file that is there is never replaced.
+
+With --public-url people sign in on the page (--access people), also at an OpenID Connect
+provider, for which the file gets a table [web.oidc]; or a proxy in front says who asks
+(--access proxy, with --proxy-header and --proxy-networks). docs/access.md has all ways.
+
+The files of the installed service (-c ` + installedConfig + `) are made readable for
+its user, and its archive is in ` + installedData + `.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path := cmp.Or(m.configPath, m.getenv("MINUTEBOOK_CONFIG"), workingConfig)
@@ -74,7 +76,11 @@ user, and its archive is in ` + installedData + `.`,
 	f.StringVar(&a.keyFile, "api-key-file", "", "`file` with the API key")
 	f.StringVar(&a.email, "email", "", "`address` of the person whose account it is")
 	f.StringVar(&a.listen, "listen", "127.0.0.1:8377", "`address` on which the page listens")
-	f.StringVar(&a.publicURL, "public-url", "", "`address` under which others reach the page: they sign in; empty: only this machine does")
+	f.StringVar(&a.publicURL, "public-url", "", "`address` under which others reach the page; empty: only this machine does")
+	f.StringVar(&a.access, "access", "", "`who` may enter: owner (this machine alone, nobody is asked), people (they sign in) or proxy (it says who asks); default: people with --public-url, else owner")
+	f.StringVar(&a.proxyHeader, "proxy-header", "", "`header` in which the proxy names the person's address, such as Remote-Email")
+	f.StringVar(&a.proxyNetworks, "proxy-networks", "", "`networks` of the proxy between commas, such as 127.0.0.1/32; the header is taken from no others")
+	limitFlag(f, "access", config.AccessOwner, config.AccessPeople, config.AccessProxy)
 	f.StringVar(&a.receiverListen, "receiver-listen", "127.0.0.1:8378", "`address` on which deliveries come in, with --receiver-url")
 	f.StringVar(&a.receiverURL, "receiver-url", "", "HTTPS `address` under which the service reaches this machine; empty: no deliveries")
 	f.BoolVar(&a.offline, "offline", false, "do not try the address and the key")
@@ -92,7 +98,14 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, path string, a set
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		return &usageError{fmt.Errorf("set up: %w", err)}
 	}
+	if a.proxyHeader+a.proxyNetworks != "" {
+		if a.access = cmp.Or(a.access, config.AccessProxy); a.access != config.AccessProxy {
+			return &usageError{fmt.Errorf("set up: --proxy-header and --proxy-networks count only with --access proxy, not %s", a.access)}
+		}
+	}
 	if m.isTerminal(m.Stdin) {
+		a.asksURL = !cmd.Flags().Changed("public-url")
+		a.proxyHeader, a.proxyNetworks = cmp.Or(a.proxyHeader, "Remote-Email"), cmp.Or(a.proxyNetworks, "127.0.0.1/32") // which are asked for
 		if err := a.check(path); err != nil {
 			return &usageError{fmt.Errorf("set up: %w", err)}
 		}
@@ -136,7 +149,7 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, path string, a set
 		next = "systemctl restart minutebook"
 	}
 	fmt.Fprintf(m.Stdout, "next: %s\n", next)
-	if a.publicURL != "" {
+	if a.page().Access != config.AccessOwner {
 		fmt.Fprintf(m.Stdout, "then, for the first person: minutebook user add EMAIL --admin -c %s\n", path)
 	}
 	if a.receiverURL != "" {
@@ -189,15 +202,30 @@ func (a *setupAnswers) check(path string) error {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	c := config.Default()
-	c.DataDir, c.Web.Listen = a.data, a.listen
-	if a.publicURL != "" {
-		c.Web.Access, c.Web.PublicURL = config.AccessPeople, a.publicURL
-	}
+	c.DataDir, c.Web = a.data, a.page()
 	if a.receiverURL != "" {
 		c.Receiver.Listen, c.Receiver.PublicURL = a.receiverListen, a.receiverURL
 	}
 	c.Accounts = []config.Account{{Name: a.account, BaseURL: "https://service.example", APIKey: "key"}}
 	return c.Check()
+}
+
+// page returns the settings of the page by the answers that were given so far.
+func (a *setupAnswers) page() config.Web {
+	w := config.Default().Web
+	w.Listen = a.listen
+	if a.asksURL {
+		return w
+	}
+	w.PublicURL = a.publicURL
+	if w.PublicURL != "" {
+		w.Access = config.AccessPeople
+	}
+	if w.Access = cmp.Or(a.access, w.Access); w.Access == config.AccessProxy {
+		w.ProxyHeader = a.proxyHeader
+		w.ProxyNetworks = strings.FieldsFunc(a.proxyNetworks, func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	return w
 }
 
 // create writes the configuration and creates the archive, unless the installed service is
@@ -251,97 +279,4 @@ func explainProbe(p probed) error {
 		return fmt.Errorf("%s refuses the key: %w", p.BaseURL, p.Err)
 	}
 	return fmt.Errorf("%s is no such service: %w; its address ends in %s", p.BaseURL, p.Err, servicePath)
-}
-
-// writeSetup writes the configuration, and a key that no file keeps beside it. It returns
-// the paths of the files that it wrote, after a failure too.
-func (m *Main) writeSetup(path string, a setupAnswers) (written []string, err error) {
-	key := a.keyFile
-	if key == "" {
-		if key, err = writeKey(filepath.Dir(path), a); err != nil {
-			return nil, err
-		}
-		written = append(written, filepath.Join(filepath.Dir(path), key))
-	}
-	var b strings.Builder
-	line := func(key, value string) {
-		if value == "" {
-			return
-		}
-		raw, err := toml.Marshal(map[string]string{key: value})
-		if err != nil { // a text can always be written
-			raw = fmt.Appendf(nil, "%s = %q\n", key, value)
-		}
-		b.Write(raw)
-	}
-	b.WriteString("# Minutebook's configuration. `minutebook config show` lists every setting with its\n# value; `minutebook config check` finds mistakes.\n\n# The archive.\n")
-	line("data_dir", a.data)
-	b.WriteString("\n# The page.\n[web]\n")
-	line("listen", a.listen)
-	if a.publicURL != "" {
-		b.WriteString("# Everybody signs in; the first person: minutebook user add EMAIL --admin\n")
-		line("access", config.AccessPeople)
-		line("public_url", a.publicURL)
-	}
-	if a.receiverURL != "" {
-		b.WriteString("\n# New meetings come in here, once `minutebook webhook create` has asked for them.\n[receiver]\n")
-		line("listen", a.receiverListen)
-		line("public_url", a.receiverURL)
-	}
-	b.WriteString("\n# Whose meetings are kept; one such table for each person.\n[[accounts]]\n")
-	line("name", a.account)
-	line("base_url", a.baseURL)
-	line("email", a.email)
-	line("api_key_file", key)
-	if err := durable.Create(path, []byte(b.String())); err != nil {
-		return written, fmt.Errorf("set up: write the configuration: %w", err)
-	}
-	written = append(written, path)
-	return written, m.giveToService(path, slices.Concat(written, []string{a.keyFile}))
-}
-
-// writeKey writes the key to a file beside the configuration and returns the file's name.
-func writeKey(dir string, a setupAnswers) (string, error) {
-	if a.account != filepath.Base(a.account) {
-		return "", &usageError{fmt.Errorf("set up: --account: %q: use small letters, digits, - and _", a.account)}
-	}
-	name := a.account + ".key"
-	path := filepath.Join(dir, name)
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("set up: %s is there already; move it, or name it with --api-key-file", path)
-	}
-	if err := durable.Create(path, []byte(a.key+"\n")); err != nil {
-		return "", fmt.Errorf("set up: write the key: %w", err)
-	}
-	return name, nil
-}
-
-// giveToService lets the user of the installed service read files that root has written for
-// its configuration, as the group of its archive's owner. Without such a user the service is
-// root's.
-func (m *Main) giveToService(config string, files []string) error {
-	if !m.isInstalled(config) || os.Geteuid() != 0 {
-		return nil
-	}
-	group := 0
-	if u, err := user.Lookup(installedUser); err == nil {
-		group, _ = strconv.Atoi(u.Gid) // a number on Unix
-	}
-	if info, err := os.Stat(m.joinRoot(installedData)); err == nil {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
-			group = int(st.Gid)
-		}
-	}
-	if group == 0 {
-		return nil
-	}
-	for _, path := range files {
-		if path == "" {
-			continue
-		}
-		if err := errors.Join(os.Chown(path, -1, group), os.Chmod(path, 0o640)); err != nil {
-			return fmt.Errorf("set up: let the service read its files: %w", err)
-		}
-	}
-	return nil
 }

@@ -17,10 +17,14 @@ import (
 	"golang.org/x/term"
 
 	"minutebook/api"
+	"minutebook/config"
 )
 
 // errNotAnswered ends setup by Ctrl-C, Ctrl-D or the end of the terminal.
 var errNotAnswered = errors.New("set up: the questions are not answered; nothing is written")
+
+// askFunc asks for the answer that a flag gives, unless it was given.
+type askFunc func(flag, question string, answer *string) error
 
 // askAll asks for the answers that no flag gave, until the service takes the key. An
 // answer that the configuration would refuse is asked for again.
@@ -49,13 +53,16 @@ func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, path string, a *s
 		{"account", "A short name for the account", &a.account},
 		{"email", "E-mail address of the person whose account it is", &a.email},
 		{"data-dir", "Directory of the archive", &a.data},
-		{"public-url", "Address under which other people reach the page (empty: only this machine)", &a.publicURL},
-		{"listen", "The page listens on", &a.listen},
-		{"receiver-url", "HTTPS address under which the service reaches this machine (empty: none)", &a.receiverURL},
 	} {
 		if err := ask(q.flag, q.question, q.answer); err != nil {
 			return err
 		}
+	}
+	if err := m.askPage(a, ask); err != nil {
+		return err
+	}
+	if err := ask("receiver-url", "HTTPS address under which the service reaches this machine (empty: none)", &a.receiverURL); err != nil {
+		return err
 	}
 	if a.receiverURL != "" {
 		if err := ask("receiver-listen", "Deliveries come in on", &a.receiverListen); err != nil {
@@ -66,6 +73,31 @@ func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, path string, a *s
 		return nil
 	}
 	return m.askFirstRead(ctx, a)
+}
+
+// askPage asks under which address others reach the page, and who says who they are then.
+func (m *Main) askPage(a *setupAnswers, ask askFunc) error {
+	a.asksURL = false
+	if err := ask("public-url", "Address under which other people reach the page (empty: only this machine)", &a.publicURL); err != nil {
+		return err
+	}
+	if a.publicURL != "" && a.access == "" {
+		fmt.Fprintln(m.Stderr, "People sign in on the page, also at an OpenID Connect provider, for which the file gets a table\n"+
+			"[web.oidc]; or a proxy in front signs them in and says who asks. docs/access.md has more.")
+		a.access = config.AccessPeople
+		if err := ask("access", "Who says who asks (people, proxy)", &a.access); err != nil {
+			return err
+		}
+	}
+	if a.access == config.AccessProxy {
+		if err := ask("proxy-header", "Header in which the proxy names the person's address", &a.proxyHeader); err != nil {
+			return err
+		}
+		if err := ask("proxy-networks", "Networks of the proxy, between commas", &a.proxyNetworks); err != nil {
+			return err
+		}
+	}
+	return ask("listen", "The page listens on", &a.listen)
 }
 
 // askFirstRead asks whether the meetings are read at once.
@@ -88,7 +120,7 @@ func (m *Main) askFirstRead(ctx context.Context, a *setupAnswers) error {
 
 // askService asks for the service's address and key until the service takes them. It
 // fails where both came by flags and the service refuses them.
-func (m *Main) askService(ctx context.Context, path string, a *setupAnswers, ask func(flag, question string, answer *string) error, addressByFlag bool) error {
+func (m *Main) askService(ctx context.Context, path string, a *setupAnswers, ask askFunc, addressByFlag bool) error {
 	for {
 		for once := true; once || a.baseURL == "" && !addressByFlag; once = false {
 			if err := ask("base-url", "Address of the service", &a.baseURL); err != nil {

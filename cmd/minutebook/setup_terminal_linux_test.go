@@ -112,6 +112,9 @@ func TestSetupAsksAgain(t *testing.T) {
 		{"E-mail address", "Ada <ada@example.org>", "no address such as", "ada@example.org"},
 		{"Directory of the archive [data]", "taken", "not a directory", ""},
 		{"Address under which other people", "minutes.example", "web.public_url: is no http or https address", "https://minutes.example"},
+		{"Who says who asks (people, proxy) [people]", "nobody", "web.access: \"nobody\" is none of owner, people, proxy", "proxy"},
+		{"Header in which the proxy names the person's address [Remote-Email]", "Cookie", "web.proxy_header: Cookie is set by every browser", ""},
+		{"Networks of the proxy, between commas [127.0.0.1/32]", "everywhere", "web.proxy_networks: ", "127.0.0.1/32, 10.0.0.0/8"},
 		{"The page listens on [127.0.0.1:8377]", "8377", "web.listen: ", ""},
 		{"HTTPS address", "http://hooks.example", "receiver.public_url: is no https address", "https://hooks.example"},
 		{"Deliveries come in on [127.0.0.1:8378]", "8378", "receiver.listen: ", "127.0.0.1:8379"},
@@ -123,8 +126,11 @@ func TestSetupAsksAgain(t *testing.T) {
 	if err := <-d.ended; err != nil {
 		t.Fatalf("%v: %s", err, d.shown.log())
 	}
-	if out := run(t, "config", "show", "-c", file); !strings.Contains(out, "receiver.public_url = 'https://hooks.example'") || !strings.Contains(out, "receiver.listen = '127.0.0.1:8379'") {
-		t.Error(out)
+	out := run(t, "config", "show", "-c", file)
+	for _, want := range []string{"web.access = 'proxy'", "web.proxy_header = 'Remote-Email'", "web.proxy_networks = ['127.0.0.1/32', '10.0.0.0/8']", "receiver.public_url = 'https://hooks.example'", "receiver.listen = '127.0.0.1:8379'"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not in %s", want, out)
+		}
 	}
 }
 

@@ -112,6 +112,15 @@ func TestSetupRefusesNonsense(t *testing.T) {
 		"no TLS":        {append(good, "--receiver-url", "http://hooks.example"), "receiver.public_url: is no https address"},
 		"no service":    {append(good, "--sync"), "leave out --offline"},
 		"strange names": {append(good, "--public-url", "javascript:alert(1)"), "web.public_url"},
+
+		"no page for others":  {append(good, "--access", "people"), "web.public_url: is missing"},
+		"owner for others":    {append(good, "--access", "owner", "--public-url", "https://m.example"), "web.public_url: is for others"},
+		"no such access":      {append(good, "--access", "peopel", "--public-url", "https://m.example"), "did you mean people?"},
+		"no header":           {append(good, "--access", "proxy", "--public-url", "https://m.example"), "web.proxy_header: is missing"},
+		"no networks":         {append(good, "--proxy-header", "Remote-Email", "--public-url", "https://m.example"), "web.proxy_networks: is missing"},
+		"everybody's header":  {append(good, "--proxy-header", "Cookie", "--public-url", "https://m.example"), "set by every browser"},
+		"header of no proxy":  {append(good, "--proxy-header", "Remote-Email", "--access", "people"), "count only with --access proxy"},
+		"proxy for the owner": {append(good, "--proxy-networks", "127.0.0.1/32", "--access", "owner"), "count only with --access proxy"},
 	} {
 		if out, code := set(c.args...); code != 2 || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: exit code %d: %s", name, code, out)
