@@ -35,6 +35,8 @@ type Calls struct {
 	Used    int `json:"used"`
 	Limit   int `json:"limit"`
 	Waiting int `json:"waiting"`
+	// Blocked is the time before which the service refuses calls of an account, the latest of them.
+	Blocked time.Time `json:"blocked,omitzero"`
 }
 
 // reportProgress calls fn with the run's progress every second until ctx ends.
@@ -70,7 +72,10 @@ func (s *Syncer) progressEvent(ctx context.Context, accounts []*account, t *runS
 		}
 		for _, u := range used {
 			c := e.Calls[u.Class]
-			e.Calls[u.Class] = Calls{Used: c.Used + u.Used, Limit: c.Limit + u.Limit, Waiting: c.Waiting + u.Waiting}
+			if u.Blocked.After(c.Blocked) {
+				c.Blocked = u.Blocked
+			}
+			e.Calls[u.Class] = Calls{Used: c.Used + u.Used, Limit: c.Limit + u.Limit, Waiting: c.Waiting + u.Waiting, Blocked: c.Blocked}
 		}
 	}
 	e.Left = estimateLeft(n, e, now).Seconds()

@@ -2,6 +2,8 @@ package syncer_test
 
 import (
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,6 +72,38 @@ func TestARunTellsHowFarItIs(t *testing.T) {
 		}
 		if most != 30 {
 			t.Errorf("at most %d heavy calls a minute were told of", most)
+		}
+	})
+}
+
+// TestARunTellsHowLongItIsRefused has a service that answers the list of meetings with 429
+// for a minute: the events say when it takes calls again, until it does.
+func TestARunTellsHowLongItIsRefused(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+		until, inner := time.Now().Add(time.Minute), u.Wire.Handler
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if left := time.Until(until); left > 0 && strings.HasSuffix(r.URL.Path, "/meetings") {
+				w.Header().Set("Retry-After", strconv.Itoa(int(left.Seconds())))
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		})
+		waits := 0
+		if err := newSyncer(t, u, rig.NewArchive(t, archivetest.Dir(t))).Sync(t.Context(), syncer.Request{}, func(e syncer.Event) {
+			blocked := e.Calls[api.ClassGlobal].Blocked
+			if blocked.IsZero() {
+				return
+			}
+			waits++
+			if !blocked.After(e.At) || blocked.Sub(until).Abs() > 10*time.Second || e.Done {
+				t.Errorf("at %v calls are said to be refused until %v, not %v", e.At, blocked, until)
+			}
+		}); err != nil || waits == 0 {
+			t.Errorf("%d events with the time, %v", waits, err)
 		}
 	})
 }

@@ -73,6 +73,9 @@ func (p *syncProgress) redraw(e syncer.Event) error {
 		fmt.Fprintf(&b, "\x1b[%dA", p.lines)
 	}
 	lines := []string{formatMeetings(e), "  " + formatCalls(e)}
+	if blocks := formatBlocks(e); blocks != "" {
+		lines = append(lines, "  "+blocks)
+	}
 	if rest := formatRecordings(e); rest != "" {
 		lines = append(lines, "  "+rest)
 	}
@@ -95,6 +98,9 @@ func (p *syncProgress) redraw(e syncer.Event) error {
 // formatProgress writes an event in one line.
 func formatProgress(e syncer.Event) string {
 	line := formatMeetings(e) + ", " + formatCalls(e)
+	if blocks := formatBlocks(e); blocks != "" {
+		line += ", " + blocks
+	}
 	if rest := formatRecordings(e); rest != "" {
 		line += ", " + rest
 	}
@@ -141,6 +147,21 @@ func formatCalls(e syncer.Event) string {
 		}
 	}
 	return "calls: " + strings.Join(parts, " ")
+}
+
+// formatBlocks writes until when the service refuses calls of which classes, while some run. It
+// has a line of its own on a terminal, since the line of the calls may be cut there.
+func formatBlocks(e syncer.Event) string {
+	var parts []string
+	for _, c := range api.Classes() {
+		if until := e.Calls[c].Blocked; !until.IsZero() && !e.Done {
+			parts = append(parts, fmt.Sprintf("no %s calls before %s", c, formatTime(until)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "the service asks to wait: " + strings.Join(parts, ", ")
 }
 
 // formatRecordings writes the number and the size of the downloaded recordings.
