@@ -94,6 +94,9 @@ func (l *load) command(ctx context.Context, args ...string) (out []byte, ok bool
 	cmd := exec.CommandContext(ctx, "minutebook", append(args, "-c", l.config)...)
 	cmd.Stderr = &said
 	out, err := cmd.Output()
+	if bytes.Contains(said.Bytes(), []byte("WARNING: DATA RACE")) {
+		l.t.Errorf("%s: %s", args[0], &said)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
