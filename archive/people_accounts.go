@@ -27,6 +27,54 @@ type AccountSetting struct {
 // account.
 const configuredTerm = `account NOT IN (SELECT name FROM accounts WHERE left_at IS NOT NULL)`
 
+// readTerm is the condition on the column account for accounts that are read: they are
+// configured, and the service accepts them.
+const readTerm = configuredTerm + ` AND account NOT IN (SELECT account FROM directory_lists WHERE list = '` + suspendedList + `')`
+
+// readUsersTerm is readTerm for accounts that may read users.
+const readUsersTerm = readTerm + ` AND account NOT IN (SELECT account FROM directory_lists WHERE list = '` + endedList + `')`
+
+// SetSuspended records whether the service refuses an account. The account's lists of the
+// organisation count until another account's list takes their place.
+func (a *Archive) SetSuspended(ctx context.Context, account string, suspended bool) error {
+	return a.noteList(ctx, account, suspendedList, suspended)
+}
+
+// noteList records one of the lists without a rank, or that it is none any more.
+func (a *Archive) noteList(ctx context.Context, account, list string, noted bool) error {
+	var known bool
+	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM directory_lists WHERE account = ? AND list = ?)`, account, list).Scan(&known)
+	if err == nil && known != noted {
+		change := `DELETE FROM directory_lists WHERE account = ? AND list = ?`
+		if noted {
+			change = `INSERT INTO directory_lists (account, list, rank) VALUES (?, ?, 0) ON CONFLICT DO NOTHING`
+		}
+		err = a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, change, account, list)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("note that account %s is %s: %w", account, list, err)
+	}
+	return nil
+}
+
+// endUnread drops the rows of a table that accounts showed which are not read any more, when
+// the service shows another account its whole list. This program's own directory is no list of
+// the service.
+func endUnread(table, account, where string, args ...any) rowReplacement {
+	const scope = "?1 <> '" + LocalAccount + "' AND account NOT IN (?1, '" + LocalAccount + "') AND NOT (" + readTerm + ")"
+	return rowReplacement{table: table, scope: scope + where, args: append([]any{account}, args...)}
+}
+
+// addRemoved adds the persons of suspended accounts to the users of an account, as deactivated, where
+// its whole list lacks them.
+const addRemoved = `INSERT INTO users (account, email, status, settings_level, settings_teams, view_level, view_teams)
+	SELECT DISTINCT ?1, p.email, '` + api.StatusDeactivated + `', '', '[]', '', '[]' FROM account_people p
+	WHERE p.account IN (SELECT account FROM directory_lists WHERE list = '` + suspendedList + `') AND ` + configuredTerm + `
+		AND NOT EXISTS (SELECT 1 FROM users WHERE account = ?1 AND email = p.email)`
+
 // holderTerm is the present holder of an account: which person after another it
 // belongs to, counted from 1.
 func holderTerm(account string) string {

@@ -28,17 +28,18 @@ type rowReplacement struct {
 	args         []any
 	rows         [][]any
 	account      string // the account with this whole list; "": the list may lack rows
-	team         string // the team whose members these are
 	set          string // the columns to set, where the rows stay
 }
 
-// PutMeetingTypes replaces the meeting types that an account shows (2.3).
+// PutMeetingTypes replaces the meeting types that an account shows (2.3), and those of accounts
+// that are not read.
 func (a *Archive) PutMeetingTypes(ctx context.Context, account string, types []api.MeetingType) error {
 	rows := make([][]any, 0, len(types))
 	for _, t := range types {
 		rows = append(rows, []any{account, t.Name, t.Status, sqlite.Millis(t.CreatedAt.Time)})
 	}
-	return a.putDirectory(ctx, account, rowReplacement{table: "meeting_types", scope: "account = ?", args: []any{account}, rows: rows})
+	return a.putDirectory(ctx, account, rowReplacement{table: "meeting_types", scope: "account = ?", args: []any{account}, rows: rows},
+		endUnread("meeting_types", account, ""))
 }
 
 // TeamMembers are the members of one team as an account shows them (2.5). Team "" is for
@@ -52,7 +53,8 @@ type TeamMembers struct {
 // members of the teams in lists, as [Archive.PutTeamMembers] does: the members of a team
 // that is called otherwise are members of one all the time. A team that is not among the
 // teams any more, because it was deleted or is called otherwise, has no members, whichever
-// account showed them.
+// account showed them. The teams and members that accounts showed which are not read any more
+// end: /teams (4.7) shows all teams.
 func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team, lists ...TeamMembers) error {
 	rows := make([][]any, 0, len(teams))
 	names := make([]string, 0, len(teams))
@@ -71,6 +73,7 @@ func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team
 	for _, l := range lists {
 		changes = append(changes, replaceMembers(account, l))
 	}
+	changes = append(changes, endUnread("teams", account, ""), endUnread("team_members", account, " AND team <> ''"))
 	return a.putDirectory(ctx, account, changes...)
 }
 
@@ -79,37 +82,41 @@ func replaceMembers(account string, l TeamMembers) rowReplacement {
 	for _, m := range l.Members {
 		rows = append(rows, []any{account, l.Team, api.FoldEmail(m.Email), m.Name, sqlite.Millis(m.CreatedAt.Time)})
 	}
-	return rowReplacement{table: "team_members", scope: "account = ? AND team = ?", args: []any{account, l.Team}, rows: rows, account: account, team: l.Team}
+	return rowReplacement{table: "team_members", scope: "account = ? AND team = ?", args: []any{account, l.Team}, rows: rows, account: account}
 }
 
 // EndTeams drops the teams that an account showed, and their members, when the account
-// may not read them any more. Other accounts' lists stay.
-func (a *Archive) EndTeams(ctx context.Context, account string) error {
-	return a.putDirectory(ctx, account, rowReplacement{table: "teams", scope: "account = ?", args: []any{account}},
+// may not read them any more, and reports whether there were any. Other accounts' lists stay.
+func (a *Archive) EndTeams(ctx context.Context, account string) (bool, error) {
+	return a.changeDirectory(ctx, account, rowReplacement{table: "teams", scope: "account = ?", args: []any{account}},
 		rowReplacement{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
 }
 
 // PutTeamMembers replaces the members of one team. A person who has left the list is no
 // member by an earlier list of another account either.
 func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, members []api.TeamMember) error {
-	return a.putDirectory(ctx, account, replaceMembers(account, TeamMembers{team, members}))
+	return a.putDirectory(ctx, account, replaceMembers(account, TeamMembers{team, members}), endUnread("team_members", account, " AND team = ?2", team))
 }
 
 // EndTeamMembers drops the members of all teams that an account showed, where its
-// lists of them cannot be believed.
+// lists of them cannot be believed: neither can those of accounts that are not read any more.
 func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
-	return a.putDirectory(ctx, account, rowReplacement{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
+	return a.putDirectory(ctx, account, rowReplacement{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}},
+		endUnread("team_members", account, " AND team <> ''"))
 }
 
 // PutUsers replaces the users that an account shows (2.6). Where two accounts show the
 // same user, the last list decides. A user who has left the account's list is none by
-// the other lists either.
+// the other lists either, and neither is one whom only accounts showed that are not read any
+// more. The person of an account that the service refuses has been removed where the list lacks
+// that person, too (5.3), and counts as deactivated while both is so.
 func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {
 	rows, err := userRows(account, users)
 	if err != nil {
 		return err
 	}
-	return a.putDirectory(ctx, account, rowReplacement{table: "users", scope: "account = ?", args: []any{account}, rows: rows, account: account})
+	return a.putDirectory(ctx, account, rowReplacement{table: "users", scope: "account = ?", args: []any{account}, rows: rows, account: account},
+		endUnread("users", account, " AND status <> '"+api.StatusDeactivated+"'"))
 }
 
 // PutSomeUsers is PutUsers of a list that may lack users: the others stay. The other
@@ -143,16 +150,20 @@ func userRows(account string, users []api.User) ([][]any, error) {
 	return rows, nil
 }
 
-// EndUsers drops the users that an account showed, which it may not read any more.
+// EndUsers drops the users that an account showed, which it may not read any more, and reports
+// whether that changed anything.
 // Who was deactivated then still is, until a later list, the person's own key or
 // [Archive.PutLocalUser] says otherwise. Only account admins may read users (2.6): the account's person is none, and
 // permissions of an admin in earlier lists of other accounts are dropped too.
-func (a *Archive) EndUsers(ctx context.Context, account string) error {
-	return a.putDirectory(ctx, "", rowReplacement{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}},
+func (a *Archive) EndUsers(ctx context.Context, account string) (bool, error) {
+	changed, err := a.changeDirectory(ctx, "", rowReplacement{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}},
 		rowReplacement{table: "users", set: "settings_level = '', settings_teams = '[]', view_level = '', view_teams = '[]'",
 			scope: "account <> '" + LocalAccount + "' AND settings_level = '" + api.SettingsAccountAdmin + "' AND email IN (SELECT email FROM account_people WHERE account = ?)",
-			args:  []any{account}},
-		rowReplacement{table: "directory_lists", scope: "account = ? AND list = '" + endedList + "'", args: []any{account}, rows: [][]any{{account, endedList, 0}}})
+			args:  []any{account}})
+	if err != nil {
+		return false, err
+	}
+	return changed, a.noteList(ctx, account, endedList, true)
 }
 
 // PutAccountPerson sets the person of an account; "" means nobody. That person sees the
@@ -165,30 +176,35 @@ func (a *Archive) PutAccountPerson(ctx context.Context, account, email string) e
 	return a.putDirectory(ctx, account, rowReplacement{table: "account_people", scope: "account = ?", args: []any{account}, rows: rows})
 }
 
-// putDirectory replaces rows in one transaction and logs a change when that made
-// a difference. Users are ranked as the last list that was read, of account, if
-// it is not "".
+// putDirectory is changeDirectory for callers that need no difference.
 func (a *Archive) putDirectory(ctx context.Context, account string, lists ...rowReplacement) error {
-	_, err := a.change(ctx, func(tx *sql.Tx) error {
+	_, err := a.changeDirectory(ctx, account, lists...)
+	return err
+}
+
+// changeDirectory replaces rows in one transaction and logs a change when that made
+// a difference, which it reports. Users are ranked as the last list that was read, of account,
+// if it is not "".
+func (a *Archive) changeDirectory(ctx context.Context, account string, lists ...rowReplacement) (changed bool, err error) {
+	_, err = a.change(ctx, func(tx *sql.Tx) error {
 		before, err := directoryText(ctx, tx, lists)
 		if err != nil {
 			return err
 		}
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		people := map[string]bool{}
-		withdrew := false
 		for _, l := range lists {
-			n, err := t.replaceRows(l, people)
-			if err != nil {
+			if err := t.replaceRows(l, people); err != nil {
 				return err
 			}
-			withdrew = withdrew || n > 0
 		}
 		if lists[0].table == "users" && account != "" {
-			list := usersList
+			list, change, args := usersList, addRemoved, []any{account}
 			if lists[0].account == "" {
-				list = someUsersList
-				if _, err := t.Exec(takeOver, lists[0].args...); err != nil {
+				list, change, args = someUsersList, takeOver, lists[0].args
+			}
+			if account != LocalAccount {
+				if _, err := t.Exec(change, args...); err != nil {
 					return err
 				}
 			}
@@ -200,7 +216,7 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 			}
 		}
 		after, err := directoryText(ctx, tx, lists)
-		if err != nil || before == after && !withdrew {
+		if changed = before != after; err != nil || !changed {
 			return err
 		}
 		if err := t.deriveOutsideOfPeople(people); err != nil {
@@ -209,9 +225,9 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 		return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
 	})
 	if err != nil {
-		return fmt.Errorf("put %s: %w", strings.ReplaceAll(lists[0].table, "_", " "), err)
+		return false, fmt.Errorf("put %s: %w", strings.ReplaceAll(lists[0].table, "_", " "), err)
 	}
-	return nil
+	return changed, nil
 }
 
 // The readings that have a rank: of a list of users, of one that may lack users, and the
@@ -223,27 +239,6 @@ const (
 	endedList     = "ended users"
 	suspendedList = "suspended"
 )
-
-// SetSuspended records whether the service refuses an account. The account's lists of the
-// organisation count on, but they grow old: whole lists of the others withdraw from them.
-func (a *Archive) SetSuspended(ctx context.Context, account string, suspended bool) error {
-	var known bool
-	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM directory_lists WHERE account = ? AND list = ?)`, account, suspendedList).Scan(&known)
-	if err == nil && known != suspended {
-		change := `DELETE FROM directory_lists WHERE account = ? AND list = ?`
-		if suspended {
-			change = `INSERT INTO directory_lists (account, list, rank) VALUES (?, ?, 0) ON CONFLICT DO NOTHING`
-		}
-		err = a.db.WriteTx(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, change, account, suspendedList)
-			return err
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("record whether account %s is suspended: %w", account, err)
-	}
-	return nil
-}
 
 func walkList(query string) string { return "walk/" + query }
 
@@ -259,31 +254,31 @@ const takeOver = `UPDATE users SET (name, status, created_at, settings_level, se
 	WHERE account NOT IN (?1, '` + LocalAccount + `') AND email IN (SELECT value FROM json_each(?2))`
 
 // replaceRows puts the rows in the place of those that are there, and withdraws
-// those that a whole list lacks from other accounts: it returns how many. It adds the people
-// of all to people.
-func (t *applying) replaceRows(l rowReplacement, people map[string]bool) (withdrawn int64, err error) {
+// those that a whole list no longer has. It adds the people of all to people.
+func (t *applying) replaceRows(l rowReplacement, people map[string]bool) error {
 	if l.table == "users" || l.table == "team_members" || l.table == "account_people" {
 		if err := t.Each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, addPeople(people)); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if l.set != "" {
 		_, err := t.Exec("UPDATE "+l.table+" SET "+l.set+" WHERE "+l.scope, l.args...)
-		return 0, err
+		return err
 	}
 	var names string
 	if l.account != "" {
+		var err error
 		if names, err = t.selectNames(l); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if _, err := t.Exec("DELETE FROM "+l.table+" WHERE "+l.scope, l.args...); err != nil {
-		return 0, err
+		return err
 	}
 	for _, row := range l.rows {
 		marks := strings.TrimSuffix(strings.Repeat("?, ", len(row)), ", ")
 		if _, err := t.Exec("INSERT OR REPLACE INTO "+l.table+" VALUES ("+marks+")", row...); err != nil {
-			return 0, err
+			return err
 		}
 		switch l.table {
 		case "users", "account_people":
@@ -293,9 +288,13 @@ func (t *applying) replaceRows(l rowReplacement, people map[string]bool) (withdr
 		}
 	}
 	if l.account == "" || l.account == LocalAccount {
-		return 0, nil
+		return nil
 	}
-	return t.withdraw(l, names, people)
+	gone, err := t.selectGone(l, names)
+	if err != nil || gone == "[]" {
+		return err
+	}
+	return t.withdraw(l, gone, people)
 }
 
 // deriveOutsideOfPeople decides again whether the meetings that these people
@@ -312,52 +311,6 @@ func (t *applying) deriveOutsideOfPeople(people map[string]bool) error {
 		}
 	}
 	return nil
-}
-
-// directoryText is the text of all rows that a change of the lists can change, for
-// comparing.
-func directoryText(ctx context.Context, tx *sql.Tx, lists []rowReplacement) (all string, err error) {
-	for _, l := range lists {
-		text, err := tableText(ctx, tx, l.table, l.scope, l.args)
-		if err == nil && l.table == "users" {
-			var now string
-			now, err = tableText(ctx, tx, presentUsers, "1 ORDER BY email", nil)
-			text += now
-		}
-		if err != nil {
-			return "", err
-		}
-		all += text + "\n"
-	}
-	return all, nil
-}
-
-// tableText is the text of a table's rows in their order, for comparing.
-func tableText(ctx context.Context, tx *sql.Tx, table, scope string, args []any) (string, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT * FROM "+table+" WHERE "+scope, args...)
-	if err != nil {
-		return "", err
-	}
-	columns, err := rows.Columns()
-	if err != nil {
-		rows.Close()
-		return "", err
-	}
-	var text strings.Builder
-	values := make([]any, len(columns))
-	for i := range values {
-		values[i] = new(any)
-	}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		if err := rows.Scan(values...); err != nil {
-			return err
-		}
-		for _, v := range values {
-			fmt.Fprintf(&text, "%q ", fmt.Sprint(*v.(*any)))
-		}
-		return nil
-	})
-	return text.String(), err
 }
 
 // apiTime is the time of a nullable column in the service's form.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"minutebook/api"
 	"minutebook/internal/sqlite"
@@ -282,4 +283,50 @@ func nonNil[T any](list []T) []T {
 		return []T{}
 	}
 	return list
+}
+
+// directoryText is the text of all rows that a change of the lists can change, for
+// comparing.
+func directoryText(ctx context.Context, tx *sql.Tx, lists []rowReplacement) (all string, err error) {
+	for _, l := range lists {
+		text, err := tableText(ctx, tx, l.table, l.scope, l.args)
+		if err == nil && l.table == "users" {
+			var now string
+			now, err = tableText(ctx, tx, presentUsers, "1 ORDER BY email", nil)
+			text += now
+		}
+		if err != nil {
+			return "", err
+		}
+		all += text + "\n"
+	}
+	return all, nil
+}
+
+// tableText is the text of a table's rows in their order, for comparing.
+func tableText(ctx context.Context, tx *sql.Tx, table, scope string, args []any) (string, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT * FROM "+table+" WHERE "+scope, args...)
+	if err != nil {
+		return "", err
+	}
+	columns, err := rows.Columns()
+	if err != nil {
+		rows.Close()
+		return "", err
+	}
+	var text strings.Builder
+	values := make([]any, len(columns))
+	for i := range values {
+		values[i] = new(any)
+	}
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		if err := rows.Scan(values...); err != nil {
+			return err
+		}
+		for _, v := range values {
+			fmt.Fprintf(&text, "%q ", fmt.Sprint(*v.(*any)))
+		}
+		return nil
+	})
+	return text.String(), err
 }

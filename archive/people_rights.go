@@ -153,6 +153,13 @@ func (t *applying) selectNames(l rowReplacement) (names string, err error) {
 	return names, err
 }
 
+// selectGone returns those of the names that no row of the table in the scope has.
+func (t *applying) selectGone(l rowReplacement, names string) (gone string, err error) {
+	_, err = t.Scan(`SELECT json_group_array(value) FROM json_each(?) WHERE value NOT IN (SELECT `+nameColumn(l.table)+` FROM `+l.table+` WHERE `+l.scope+`)`,
+		append([]any{names}, l.args...), &gone)
+	return gone, err
+}
+
 // nameColumn returns the expression that identifies the subject of a directory row,
 // whichever account lists it.
 func nameColumn(table string) string {
@@ -166,37 +173,27 @@ func nameColumn(table string) string {
 	}
 }
 
-// withdraw deletes entries that an account listed before, by names, and no longer lists
+// withdraw deletes entries, by their names, that a whole list of an account no longer has
 // from the other accounts' lists, since these were read earlier and may not be read any
 // more. An entry that another list still shows comes back with its next read. An account
-// that never listed an entry withdraws it only from accounts that are not read: of two that
-// are, each would take away what the other shows. Local entries stay, and so do
+// that never listed an entry does not withdraw it. Local entries stay, and so do
 // deactivated users: without the row, a member of a team would count as active.
-// withdraw returns how many entries it deleted, and adds their people to people.
-func (t *applying) withdraw(l rowReplacement, names string, people map[string]bool) (n int64, err error) {
-	column := nameColumn(l.table)
-	present := `(SELECT ` + column + ` FROM ` + l.table + ` WHERE account = ?1)`
-	gone := ` IN (SELECT value FROM json_each(?2) WHERE value NOT IN ` + present + `)`
-	unread := ` OR NOT (` + readTerm + `) AND ` + column + ` NOT IN ` + present
-	condition := ` WHERE account NOT IN (?1, '` + LocalAccount + `') AND `
-	args := []any{l.account, names}
-	collect := func(rows *sql.Rows) error {
-		n++
-		return addPeople(people)(rows)
-	}
+// withdraw adds the people of the rows to people.
+func (t *applying) withdraw(l rowReplacement, gone string, people map[string]bool) error {
+	const condition = ` WHERE account NOT IN (?1, '` + LocalAccount + `') AND `
+	args := []any{l.account, gone}
+	const names = ` IN (SELECT value FROM json_each(?2))`
 	switch l.table {
 	case "users":
-		err := t.Each(`DELETE FROM users`+condition+`status <> '`+api.StatusDeactivated+`' AND (email`+gone+unread+`) RETURNING email`, args, collect)
-		return n, err
+		return t.Each(`DELETE FROM users`+condition+`status <> '`+api.StatusDeactivated+`' AND email`+names+` RETURNING email`, args, addPeople(people))
 	case "team_members":
-		err := t.Each(`DELETE FROM team_members`+condition+`(`+column+gone+unread+` AND team = ?3 AND team <> '') RETURNING email`, append(args, l.team), collect)
-		return n, err
+		return t.Each(`DELETE FROM team_members`+condition+`(team, email) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2)) RETURNING email`, args, addPeople(people))
 	default: // a team takes its members with it
-		if err := t.Each(`DELETE FROM team_members`+condition+`team`+gone+` RETURNING email`, args, collect); err != nil {
-			return n, err
+		if err := t.Each(`DELETE FROM team_members`+condition+`team`+names+` RETURNING email`, args, addPeople(people)); err != nil {
+			return err
 		}
-		_, err := t.Exec(`DELETE FROM teams`+condition+`name`+gone, args...)
-		return n, err
+		_, err := t.Exec(`DELETE FROM teams`+condition+`name`+names, args...)
+		return err
 	}
 }
 
@@ -242,13 +239,6 @@ func (a *Archive) PutLocalUser(ctx context.Context, u api.User) error {
 	}
 	return a.putDirectory(ctx, "", changes...)
 }
-
-// readTerm is the condition on the column account for accounts that are read: they are
-// configured, and the service accepts them.
-const readTerm = configuredTerm + ` AND account NOT IN (SELECT account FROM directory_lists WHERE list = '` + suspendedList + `')`
-
-// readUsersTerm is readTerm for accounts that may read users.
-const readUsersTerm = readTerm + ` AND account NOT IN (SELECT account FROM directory_lists WHERE list = '` + endedList + `')`
 
 // addPeople takes rows of an address each.
 func addPeople(people map[string]bool) func(*sql.Rows) error {

@@ -87,6 +87,10 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 	}
 	a.suspended = p
 	a.mu.Unlock()
+	select {
+	case a.refused <- struct{}{}:
+	default: // there is one that nobody has waited for
+	}
 	if repeated {
 		return fmt.Errorf("%w: %w", errSuspended, err)
 	}

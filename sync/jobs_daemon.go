@@ -49,9 +49,9 @@ func (s *Syncer) awaitTime(ctx context.Context, table timetable, changed <-chan 
 	}
 }
 
-// bringUpToDate runs for an account at the daemon's start: the backfill, tried
-// until it is complete, and then the jobs that were due while no daemon ran.
-// Jobs without a schedule are not run.
+// bringUpToDate runs for an account from the daemon's start on: the backfill, tried
+// until it is complete, and then the jobs that were due while no daemon ran, or while the
+// service refused the account. Jobs without a schedule are not run.
 func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 	_, scheduled := s.schedule.find(JobBackfill)
 	for wait := 5 * time.Second; scheduled; wait = min(2*wait, 5*time.Minute) {
@@ -69,10 +69,27 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 		s.log.Warn().Str("account", a.Name).Dur("retry_in", wait).Err(err).Msg("backfill interrupted")
 		pause.For(ctx, wait)
 	}
-	return s.makeUp(ctx, a)
+	for {
+		if err := errors.Join(s.makeUp(ctx, a), s.awaitAcceptance(ctx, a)); err != nil {
+			return err
+		}
+	}
 }
 
-// makeUp runs the jobs of an account that were due while no daemon ran. The network may come
+// awaitAcceptance returns when the service has refused an account and accepts it again. It looks
+// once a minute.
+func (s *Syncer) awaitAcceptance(ctx context.Context, a *account) error {
+	select {
+	case <-a.refused:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil && s.checkUsable(ctx, a, false) != nil {
+		pause.For(ctx, time.Minute)
+	}
+	return ctx.Err()
+}
+
+// makeUp runs the jobs of an account that were due and did not run. The network may come
 // up later than this machine: those that fail are tried again, after ever longer pauses, until
 // their next time comes.
 func (s *Syncer) makeUp(ctx context.Context, a *account) error {

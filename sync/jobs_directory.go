@@ -17,6 +17,9 @@ import (
 // refusedRetry is how long a list that the account may not read is left alone.
 const refusedRetry = 7 * 24 * time.Hour
 
+// listPatience is how long an account waits for another one that reads the same list.
+const listPatience = time.Hour
+
 // readDirectory reads meeting types, teams, the members of each team and, if
 // the account may, users. The archive takes each list whole or not at all. Once the service
 // refuses the account nothing more is read: its answers then say nothing of a list.
@@ -39,11 +42,11 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 }
 
 // directoryList is a list of the directory. end, where it is set, removes the rights that an
-// account has from the list.
+// account has from the list, and reports whether there were any.
 type directoryList struct {
 	name string
 	read func(context.Context, *account) error
-	end  func(ctx context.Context, account string) error
+	end  func(ctx context.Context, account string) (bool, error)
 }
 
 func (s *Syncer) directoryLists() []directoryList {
@@ -52,6 +55,23 @@ func (s *Syncer) directoryLists() []directoryList {
 		{name: "teams", read: s.readTeams, end: s.archive.EndTeams},
 		{name: "users", read: s.readUsers, end: s.archive.EndUsers},
 	}
+}
+
+// readAlone reads a list while no other account's is read: the archive takes the list that it is
+// given last for the newest one, and a long list is given long after its reading began. An
+// account that the service keeps waiting keeps the others for listPatience at most.
+func (s *Syncer) readAlone(ctx context.Context, a *account, list directoryList) error {
+	lock := s.listLocks[list.name]
+	patience := time.NewTimer(listPatience)
+	defer patience.Stop()
+	select {
+	case lock <- struct{}{}:
+		defer func() { <-lock }()
+	case <-patience.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return list.read(ctx, a)
 }
 
 func (s *Syncer) readMeetingTypes(ctx context.Context, a *account) error {
@@ -144,9 +164,9 @@ func distinctTeams(teams []api.Team) []api.Team {
 }
 
 // readList reads one list of the directory, unless the service refused the list within the
-// last week to the account's present holder. A refusal is remembered and is no failure; the rights that an earlier list gave
-// then end, since nobody can tell whether they still hold. It is believed when the service
-// accepts the account after it.
+// last week to the account's present holder. A refusal is no failure; the rights that an earlier
+// list gave then end, since nobody can tell whether they still hold. One that ended none is
+// remembered. A refusal is believed when the service accepts the account after it.
 func (s *Syncer) readList(ctx context.Context, a *account, list directoryList) error {
 	key := a.refusedKey(list.name)
 	at, refused, err := loadMark[time.Time](ctx, s.archive, key)
@@ -158,17 +178,22 @@ func (s *Syncer) readList(ctx context.Context, a *account, list directoryList) e
 			return err
 		}
 	}
-	err = s.classify(ctx, a, list.read(ctx, a))
+	err = s.classify(ctx, a, s.readAlone(ctx, a, list))
 	if api.IsForbidden(err) && !errors.Is(err, errSuspended) {
 		if err := s.classify(ctx, a, a.Client.Check(ctx)); err != nil {
 			return fmt.Errorf("find out whether %s of account %s or the account is refused: %w", list.name, a.Name, err)
 		}
-		s.log.Info().Str("account", a.Name).Str("list", list.name).Msg("the account may not read this list; next try in a week")
+		ended := false
 		if list.end != nil {
-			if err := list.end(ctx, a.Name); err != nil {
+			if ended, err = list.end(ctx, a.Name); err != nil {
 				return err
 			}
 		}
+		if ended { // perhaps by mistake: ask again the next night
+			s.log.Warn().Str("account", a.Name).Str("list", list.name).Msg("the account may not read this list any more, and what it showed has ended; next try with the next reading")
+			return nil
+		}
+		s.log.Info().Str("account", a.Name).Str("list", list.name).Msg("the account may not read this list; next try in a week")
 		return s.archive.SetMarks(ctx, newMark(key, s.now()))
 	}
 	if err != nil {

@@ -75,35 +75,6 @@ func TestTheDirectoryIsReadNightly(t *testing.T) {
 	})
 }
 
-// kim was put into a team and taken out of it between two lists of ada, the second time after
-// the service had begun to refuse bob, whose list alone shows it.
-func TestALastListOfARefusedAccountEndsWithTheNextOneOfAnother(t *testing.T) {
-	testrun.SkipUnderRace(t)
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const kim = "kim@example.com"
-		u, o := newOrganisation(t, "account_admin")
-		ar := o.Archive
-		o.Accounts = append(o.Accounts, syncer.Account{Name: "bob", Client: clientOf(t, u, bob)})
-		if err := errors.Join(ar.PutTeamMembers(t.Context(), "bob", "Research", []api.TeamMember{{Email: kim}}),
-			ar.PutUsers(t.Context(), "bob", []api.User{{Email: kim, Status: api.StatusActive}}),
-			u.Service.SetUserStatus(t.Context(), bob, api.StatusDeactivated)); err != nil {
-			t.Fatal(err)
-		}
-		_, stop := running(t, o)
-		defer stop()
-		time.Sleep(48 * time.Hour)
-		members, err := ar.Memberships(t.Context())
-		if err != nil || len(members[kim]) != 0 || len(members["ada@example.com"]) != 1 {
-			t.Errorf("members %+v, %v", members, err)
-		}
-		users, err := ar.Users(t.Context())
-		if err != nil || len(users) != 2 {
-			t.Errorf("users %+v, %v", users, err)
-		}
-	})
-}
-
 // Users are for administrators. A refusal is remembered for a week and is no
 // failure; the other lists are read every night.
 func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {

@@ -1,0 +1,94 @@
+package syncer_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/api"
+	"minutebook/internal/testrun"
+	syncer "minutebook/sync"
+)
+
+// kim was put into a team and taken out of it between two lists of ada, the second time after
+// the service had begun to refuse bob, whose list alone shows it.
+func TestALastListOfARefusedAccountEndsWithTheNextOneOfAnother(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const kim = "kim@example.com"
+		u, o := newOrganisation(t, "account_admin")
+		ar := o.Archive
+		o.Accounts = append(o.Accounts, syncer.Account{Name: "bob", Client: clientOf(t, u, bob)})
+		if err := errors.Join(ar.PutTeamMembers(t.Context(), "bob", "Research", []api.TeamMember{{Email: kim}}),
+			ar.PutUsers(t.Context(), "bob", []api.User{{Email: kim, Status: api.StatusActive}}),
+			u.Service.SetUserStatus(t.Context(), bob, api.StatusDeactivated)); err != nil {
+			t.Fatal(err)
+		}
+		_, stop := running(t, o)
+		defer stop()
+		time.Sleep(48 * time.Hour)
+		members, err := ar.Memberships(t.Context())
+		if err != nil || len(members[kim]) != 0 || len(members["ada@example.com"]) != 1 {
+			t.Errorf("members %+v, %v", members, err)
+		}
+		users, err := ar.Users(t.Context())
+		if err != nil || len(users) != 2 {
+			t.Errorf("users %+v, %v", users, err)
+		}
+	})
+}
+
+// bob is deactivated while one of two accounts reads the users, and before the other does.
+func TestAListThatTookLongIsNotTheNewest(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u, o := newOrganisation(t, "account_admin")
+		o.Accounts = append(o.Accounts, syncer.Account{Name: "boss", Client: u.Client(t, o.Archive)})
+		var slow atomic.Bool
+		intercept(u, func(r *http.Request, body []byte) []byte {
+			if strings.HasSuffix(r.URL.Path, "/users") && slow.CompareAndSwap(true, false) {
+				if err := u.Service.SetUserStatus(context.Background(), bob, api.StatusDeactivated); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(10 * time.Second)
+			}
+			return body
+		})
+		_, stop := running(t, o)
+		defer stop()
+		time.Sleep(24 * time.Hour)
+		slow.Store(true)
+		time.Sleep(24 * time.Hour)
+		if user, err := o.Archive.User(t.Context(), bob); err != nil || user.Status != api.StatusDeactivated {
+			t.Errorf("bob is %+v, %v", user, err)
+		}
+	})
+}
+
+// An administrator who is none for a night is asked for the users again in the next one.
+func TestAListThatIsRefusedForANightIsReadInTheNext(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u, o := newOrganisation(t, "account_admin")
+		_, stop := running(t, o)
+		defer stop()
+		for _, night := range []struct {
+			settings string
+			want     int
+		}{{"account_admin", 2}, {"none", 0}, {"account_admin", 2}} {
+			organise(t, u, night.settings)
+			time.Sleep(24 * time.Hour)
+			if users, err := o.Archive.Users(t.Context()); err != nil || len(users) != night.want {
+				t.Errorf("with settings access %s: users %+v, %v; want %d", night.settings, users, err, night.want)
+			}
+		}
+	})
+}
