@@ -41,11 +41,13 @@ func TestWhoIsNoAdminAnyMoreHasPermissions(t *testing.T) {
 		a.PutUsers(t.Context(), "bosses", []api.User{
 			{Email: "kim@acme.example", Status: api.StatusActive, Permissions: api.Some(adminPermissions())},
 			{Email: "boss@acme.example", Status: api.StatusActive, Permissions: api.Some(adminPermissions())},
-			{Email: "new@acme.example", Status: api.StatusInvited}}),
-		a.EndUsers(t.Context(), "kims")} {
+			{Email: "new@acme.example", Status: api.StatusInvited}})} {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	if ended, err := a.EndUsers(t.Context(), "kims"); err != nil || !ended {
+		t.Fatal(ended, err)
 	}
 	var page struct{ Items []api.User }
 	s.get("/users", s.key("boss@acme.example"), 200).decode(t, &page)
