@@ -11,17 +11,22 @@ import (
 	"minutebook/archive"
 )
 
-// rowKeys are the members of a listed meeting whose every value has to be in the history.
-var rowKeys = []string{"title", "shared_with"}
+// rowKeys are the members of a listed meeting whose every value has to be in the history: the
+// first two for the seeds before firstVaried, in which nobody edits the others.
+var rowKeys = []string{"title", "shared_with", "meeting_type", "transcript_language"}
 
 // memberPrefix begins, after the number of the meeting, the shown members of its recorder and of
 // the invitees.
 const memberPrefix = "member "
 
 // readRow returns, without the number of the meeting, the versions that a row of a list shows of
-// its title and its sharing, and the members that it shows of its recorder and of the invitees.
-func readRow(m object) (versions []string) {
-	for _, key := range rowKeys {
+// its rowKeys, and the members that it shows of its recorder and of the invitees.
+func (o *oracle) readRow(m object) (versions []string) {
+	keys := rowKeys
+	if o.w.seed < firstVaried {
+		keys = keys[:2]
+	}
+	for _, key := range keys {
 		if value := m[key]; len(value) > 2 && value[0] == '"' {
 			versions = append(versions, key+"/"+canonical(value))
 		}
@@ -77,10 +82,13 @@ func (o *oracle) showRow(id int64, instance int, m object) {
 	if len(m["title"]) <= 2 || m["title"][0] != '"' {
 		return
 	}
-	raw := string(m["title"]) + string(m["shared_with"]) + string(m["recorded_by"]) + string(m["calendar_invitees"])
+	raw := string(m["recorded_by"]) + string(m["calendar_invitees"])
+	for _, key := range rowKeys {
+		raw += key + string(m[key])
+	}
 	versions, ok := o.rows[raw]
 	if !ok {
-		versions = readRow(m)
+		versions = o.readRow(m)
 		o.rows[raw] = versions
 	}
 	for _, v := range versions {
@@ -107,7 +115,7 @@ func (w *world) checkRow(id int64, revisions []archive.Revision, keys []string) 
 			w.must(err, "read a revision")
 			var m object
 			w.must(json.Unmarshal(raw, &m), "read a revision")
-			versions = readRow(m)
+			versions = w.oracle.readRow(m)
 			w.oracle.rows[r.Hash] = versions
 		}
 		for _, v := range versions {
@@ -120,7 +128,7 @@ func (w *world) checkRow(id int64, revisions []archive.Revision, keys []string) 
 	w.must(err, "read the parts")
 	var row object
 	_ = json.Unmarshal(parts[api.PartMeeting], &row) // null has no members
-	for _, v := range readRow(row) {
+	for _, v := range w.oracle.readRow(row) {
 		if strings.HasPrefix(v, memberPrefix) {
 			have[fmt.Sprintf("%d/%s", id, v)] = true
 		}
