@@ -79,6 +79,9 @@ const firstNoted = 6000
 // firstUpgraded is the first seed with the upgrade of an archive with meetings.
 const firstUpgraded = 8000
 
+// firstStrict is the first seed with what came last: a story names the content that was not shown.
+const firstStrict = 40000
+
 // countActs returns how many acts a seed has.
 func countActs(seed uint64) int {
 	switch {

@@ -160,7 +160,10 @@ func (c wire) dress(k call, m object) {
 		"crm_matches": q.Get("include_crm_matches") == "true" && w.seed >= firstVaried}
 	id, _ := strconv.ParseInt(string(m["recording_id"]), 10, 64)
 	for _, key := range contentKeys {
-		if !asked[key] || !w.isReady(id, key) || k.hit("blank content") {
+		if !asked[key] {
+			t.absent(k.who, m, key)
+		} else if !w.isReady(id, key) || k.hit("blank content") {
+			w.noteBlank(k.who, id, key)
 			t.absent(k.who, m, key)
 		} else if key == "crm_matches" {
 			m[key] = w.matches(w.org.person(k.who).crm(), w.org.meeting(id))
@@ -194,6 +197,14 @@ func (c wire) dress(k call, m object) {
 	}
 }
 
+// noteBlank notes that an account was shown a meeting without content that it asked for. Of a meeting
+// that never has a summary that is no news.
+func (w *world) noteBlank(who string, id int64, key string) {
+	if m := w.org.meeting(id); w.seed >= firstStrict && m != nil && (!m.isMute || key == "transcript") {
+		w.journal.note("%s is shown %d without its %s", who, id, key)
+	}
+}
+
 // rewriteContent changes the answer of a content endpoint.
 func (c wire) rewriteContent(k call, o object) []object {
 	id := recordingOf(k.path)
@@ -203,6 +214,7 @@ func (c wire) rewriteContent(k call, o object) []object {
 	}
 	member := path2member[key]
 	if !c.w.isReady(id, key) || k.hit("blank content") {
+		c.w.noteBlank(k.who, id, key)
 		c.w.traits.absent(k.who, o, member)
 		if key == "default_summary" && string(o[member]) == "[]" {
 			o[member] = json.RawMessage("null")
