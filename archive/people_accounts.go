@@ -68,12 +68,17 @@ func endUnread(table, account, where string, args ...any) rowReplacement {
 	return rowReplacement{table: table, scope: scope + where, args: append([]any{account}, args...)}
 }
 
-// addRemoved adds the persons of suspended accounts to the users of an account, as deactivated, where
-// its whole list lacks them.
-const addRemoved = `INSERT INTO users (account, email, status, settings_level, settings_teams, view_level, view_teams)
-	SELECT DISTINCT ?1, p.email, '` + api.StatusDeactivated + `', '', '[]', '', '[]' FROM account_people p
-	WHERE p.account IN (SELECT account FROM directory_lists WHERE list = '` + suspendedList + `') AND ` + configuredTerm + `
-		AND NOT EXISTS (SELECT 1 FROM users WHERE account = ?1 AND email = p.email)`
+// suspendedUsers are the persons of suspended accounts who are known as users, as one JSON list,
+// and addRemoved adds those of them to the users of an account, as deactivated, whom its whole
+// list lacks. Who was never listed may be called otherwise there, or be of another organisation.
+const (
+	suspendedUsers = `SELECT json_group_array(DISTINCT email) FROM account_people p WHERE ` + configuredTerm + `
+		AND account IN (SELECT account FROM directory_lists WHERE list = '` + suspendedList + `')
+		AND EXISTS (SELECT 1 FROM users u WHERE u.email = p.email AND u.account <> '` + LocalAccount + `')`
+	addRemoved = `INSERT INTO users (account, email, status, settings_level, settings_teams, view_level, view_teams)
+		SELECT ?1, value, '` + api.StatusDeactivated + `', '', '[]', '', '[]' FROM json_each(?2)
+		WHERE value NOT IN (SELECT email FROM users WHERE account = ?1)`
+)
 
 // holderTerm is the present holder of an account: which person after another it
 // belongs to, counted from 1.

@@ -108,8 +108,8 @@ func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
 // PutUsers replaces the users that an account shows (2.6). Where two accounts show the
 // same user, the last list decides. A user who has left the account's list is none by
 // the other lists either, and neither is one whom only accounts showed that are not read any
-// more. The person of an account that the service refuses has been removed where the list lacks
-// that person, too (5.3), and counts as deactivated while both is so.
+// more. A user whose account the service refuses has been removed where the list lacks
+// that user, too (5.3), and counts as deactivated while both is so.
 func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {
 	rows, err := userRows(account, users)
 	if err != nil {
@@ -193,13 +193,17 @@ func (a *Archive) changeDirectory(ctx context.Context, account string, lists ...
 		}
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		people := map[string]bool{}
+		var suspended string
+		if _, err := t.Scan(suspendedUsers, nil, &suspended); err != nil {
+			return err
+		}
 		for _, l := range lists {
 			if err := t.replaceRows(l, people); err != nil {
 				return err
 			}
 		}
 		if lists[0].table == "users" && account != "" {
-			list, change, args := usersList, addRemoved, []any{account}
+			list, change, args := usersList, addRemoved, []any{account, suspended}
 			if lists[0].account == "" {
 				list, change, args = someUsersList, takeOver, lists[0].args
 			}

@@ -70,7 +70,10 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 		pause.For(ctx, wait)
 	}
 	for {
-		if err := errors.Join(s.makeUp(ctx, a), s.awaitAcceptance(ctx, a)); err != nil {
+		if err := s.makeUp(ctx, a); err != nil {
+			return err
+		}
+		if err := s.awaitAcceptance(ctx, a); err != nil {
 			return err
 		}
 	}
