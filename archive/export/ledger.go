@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 
@@ -272,6 +273,11 @@ func (l *ledger) recoverAnnounced() error {
 		if json.Unmarshal(line, &announced) != nil || !filepath.IsLocal(filepath.FromSlash(announced.Name)) {
 			continue
 		}
+		if is, err := isFile(filepath.Join(filepath.Dir(l.path), filepath.FromSlash(announced.Name))); err != nil {
+			return err
+		} else if !is { // the export was killed before it wrote the file, or the line is damaged
+			continue
+		}
 		last, err := l.findFile(announced.What, announced.Format)
 		if err == nil && last != nil && last.Name != announced.Name {
 			err = removeFile(filepath.Join(filepath.Dir(l.path), filepath.FromSlash(last.Name)))
@@ -287,6 +293,17 @@ func (l *ledger) recoverAnnounced() error {
 		return err
 	}
 	return errors.Join(l.begin(l.Context()), durable.Remove(l.pendingPath()))
+}
+
+// isFile reports whether a path is a file, and not a folder or a name that no file can have.
+func isFile(path string) (bool, error) {
+	info, err := os.Lstat(path)
+	for _, none := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.EINVAL, syscall.ENAMETOOLONG} {
+		if errors.Is(err, none) {
+			return false, nil
+		}
+	}
+	return err == nil && info.Mode().IsRegular(), err
 }
 
 // close commits the last writes, overwrites the rows that were deleted, and unlocks the
