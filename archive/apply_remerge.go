@@ -67,7 +67,7 @@ func (a *Archive) remerge(ctx context.Context) error {
 			return fmt.Errorf("decide meetings again: %w", err)
 		}
 		done += len(chunk)
-		if now := a.running(); now-reported >= sqlite.ReportInterval && done < len(ids) {
+		if now := a.running(); now-reported >= a.reports.Interval && done < len(ids) {
 			reported = now
 			a.log.Info().Int("done", done).Int("meetings", len(ids)).Dur("remaining", sqlite.Remaining(now-began, int64(done), int64(len(ids)))).Msg("deciding again")
 		}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -47,6 +48,9 @@ type Options struct {
 	// Running is how long this process has run, by a clock that nobody sets. When nil, it
 	// is measured with Now, whose readings are monotonic unless a test makes them.
 	Running func() time.Duration
+	// ReportInterval is how often Open logs how far work is that takes long; 0 stands for
+	// [sqlite.ReportInterval].
+	ReportInterval time.Duration
 }
 
 // Archive is an open data directory. It is owned by this process until Close
@@ -62,6 +66,8 @@ type Archive struct {
 	codec *codec
 	head  changeLog
 	order readOrder
+
+	reports sqlite.MigrationReports // that are logged
 
 	watch       *sqlite.Watch // of db
 	principals  *sqlite.Memo[[]string]
@@ -115,6 +121,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		opened := a.now()
 		a.running = func() time.Duration { return a.now().Sub(opened) }
 	}
+	a.reports = sqlite.MigrationReports{Interval: cmp.Or(o.ReportInterval, sqlite.ReportInterval), Report: a.logMigration}
 	if a.lock, err = LockDir(dir); err != nil {
 		return nil, err
 	}
@@ -173,7 +180,7 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 	if a.db, err = sqlite.Open(ctx, path); err != nil {
 		return err
 	}
-	if err := a.db.Migrate(ctx, archiveMigrations(), a.logMigration); err != nil {
+	if err := a.db.Migrate(ctx, archiveMigrations(), a.reports); err != nil {
 		return err
 	}
 	if a.watch, err = a.db.NewWatch(ctx); err != nil {
@@ -194,13 +201,20 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 // which nothing answers.
 func (a *Archive) logMigration(p sqlite.MigrationProgress) {
 	name := filepath.Base(p.Path)
-	switch {
-	case p.Elapsed == 0:
+	switch p.Stage {
+	case sqlite.CopyBegins:
+		if len(p.Dropped) > 0 {
+			a.log.Warn().Str("database", name).Strs("copies", p.Dropped).Msg("the disk had no room for another copy of a database: those from before earlier upgrades are deleted")
+		}
 		a.log.Info().Str("database", name).Int64("schema", p.To).Int64("bytes", p.Size).Msg("copying a database of an earlier version before it is migrated; to stop now changes nothing")
-	case p.Copied < p.Size:
+	case sqlite.Copying:
 		a.log.Info().Str("database", name).Int64("copied", p.Copied).Int64("bytes", p.Size).Dur("remaining", p.Remaining()).Msg("copying")
-	default:
+	case sqlite.Copied:
 		a.log.Info().Str("database", name).Dur("took", p.Elapsed).Msg("copied; the database is migrated now; to stop now changes nothing")
+	case sqlite.Migrating:
+		a.log.Info().Str("database", name).Dur("elapsed", p.Elapsed).Int("step", p.Step).Int("steps", p.Steps).Msg("migrating")
+	case sqlite.Migrated:
+		a.log.Info().Str("database", name).Dur("took", p.Elapsed).Msg("migrated")
 	}
 }
 
@@ -292,7 +306,7 @@ func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*s
 	if err != nil {
 		return nil, markDamaged(err)
 	}
-	if err := db.Migrate(ctx, migrations, a.logMigration); err != nil {
+	if err := db.Migrate(ctx, migrations, a.reports); err != nil {
 		return nil, markDamaged(errors.Join(err, db.Close()))
 	}
 	if err := a.noteCreated(ctx, name); err != nil {
@@ -308,7 +322,7 @@ func (a *Archive) openInbox(ctx context.Context) error {
 	if err := a.refuseLostDB(ctx, name); err != nil {
 		return err
 	}
-	i, err := inbox.Open(ctx, filepath.Join(a.dir, name), inbox.Options{Create: true, Report: a.logMigration, Logger: a.log, Now: a.now, ConfirmedTime: a.ConfirmedTime, IsForgotten: a.isForgotten})
+	i, err := inbox.Open(ctx, filepath.Join(a.dir, name), inbox.Options{Create: true, Reports: a.reports, Logger: a.log, Now: a.now, ConfirmedTime: a.ConfirmedTime, IsForgotten: a.isForgotten})
 	if err != nil {
 		return err
 	}

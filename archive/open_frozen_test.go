@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
 	"minutebook/archive/media"
+	"minutebook/internal/sqlite"
 	"minutebook/internal/sqlite/frozen"
 )
 
@@ -135,6 +137,57 @@ func TestAnInboxOfAnEarlierVersionSaysHowFar(t *testing.T) {
 		if !regexp.MustCompile(`"database":"inbox.db".*"message":"` + regexp.QuoteMeta(message)).MatchString(log.String()) {
 			t.Errorf("the log does not say %q:\n%s", message, &log)
 		}
+	}
+}
+
+// TestAMigrationSaysHowFar opens a large archive of an earlier version: the log has each stage,
+// and how far the copy is and how long the rest takes, or which step is under way for how long.
+func TestAMigrationSaysHowFar(t *testing.T) {
+	dir := t.TempDir()
+	if err := openArchive(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DELETE FROM goose_db_version WHERE version_id >= 82;
+		CREATE TABLE large AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 16) SELECT randomblob(1000000) FROM n`)
+	var log bytes.Buffer
+	a, err := Open(t.Context(), Options{Dir: dir, Logger: zerolog.New(&log), ReportInterval: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, a.Close())
+	var got []string
+	for _, line := range strings.Split(log.String(), "\n") {
+		if message := regexp.MustCompile(`"database":"archive.db".*"message":"(\w+)`).FindStringSubmatch(line); message != nil && message[1] != "migrating" {
+			got = append(got, message[1])
+		}
+	}
+	if diff := cmp.Diff([]string{"copying", "copied", "migrated"}, slices.Compact(got)); diff != "" || strings.Count(log.String(), `"message":"copying"`) == 0 {
+		t.Errorf("%s\n%s", diff, &log)
+	}
+
+	log.Reset()
+	a = &Archive{log: zerolog.New(&log)}
+	p := sqlite.MigrationProgress{Path: "/data/notes.db", To: 9, Size: 40, Steps: 3, Dropped: []string{"/data/notes.db.before-1"}}
+	for stage := sqlite.CopyBegins; stage <= sqlite.Migrated; stage++ {
+		if p.Stage = stage; stage == sqlite.Copying {
+			p.Copied, p.Elapsed = 10, time.Minute
+		}
+		a.logMigration(p)
+		if p.Step = 2; stage == sqlite.Copying {
+			p.Copied = 40 // as while the whole copy is synced
+			a.logMigration(p)
+		}
+	}
+	want := `{"level":"warn","database":"notes.db","copies":["/data/notes.db.before-1"],"message":"the disk had no room for another copy of a database: those from before earlier upgrades are deleted"}
+{"level":"info","database":"notes.db","schema":9,"bytes":40,"message":"copying a database of an earlier version before it is migrated; to stop now changes nothing"}
+{"level":"info","database":"notes.db","copied":10,"bytes":40,"remaining":180000,"message":"copying"}
+{"level":"info","database":"notes.db","copied":40,"bytes":40,"remaining":0,"message":"copying"}
+{"level":"info","database":"notes.db","took":60000,"message":"copied; the database is migrated now; to stop now changes nothing"}
+{"level":"info","database":"notes.db","elapsed":60000,"step":2,"steps":3,"message":"migrating"}
+{"level":"info","database":"notes.db","took":60000,"message":"migrated"}
+`
+	if diff := cmp.Diff(want, log.String()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -55,7 +55,7 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 		return err
 	}
 	if len(r.Forgotten) > 0 { // the rows are deleted from the tables of today
-		if err := db.Migrate(ctx, archiveMigrations(), nil); err != nil {
+		if err := db.Migrate(ctx, archiveMigrations(), sqlite.MigrationReports{}); err != nil {
 			return err
 		}
 		if _, err := db.DropCopies(); err != nil {

@@ -66,11 +66,10 @@ type Delivery struct {
 // Options are the settings of an inbox. The zero value serves.
 type Options struct {
 	Create bool // make the file when it is missing
-	// Report is called while a file of an earlier version is copied before it is migrated.
-	// nil: nothing is reported.
-	Report func(sqlite.MigrationProgress)
-	Logger zerolog.Logger
-	Now    func() time.Time
+	// Reports are of the migration of a file of an earlier version.
+	Reports sqlite.MigrationReports
+	Logger  zerolog.Logger
+	Now     func() time.Time
 	// ConfirmedTime returns the time by which bodies age, which a clock that is set ahead
 	// does not move. nil: Now.
 	ConfirmedTime func(ctx context.Context) (time.Time, error)
@@ -126,7 +125,7 @@ type Inbox struct {
 // the commits of an earlier process durable before it relies on them. One process at
 // a time may have an inbox open; the archive's lock sees to that.
 func Open(ctx context.Context, path string, opts Options) (*Inbox, error) {
-	db, err := openDB(ctx, path, opts.Create, opts.Report)
+	db, err := openDB(ctx, path, opts.Create, opts.Reports)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ var migrationFiles embed.FS
 const pageSize = 16384
 
 // openDB opens the file and brings it to the newest schema.
-func openDB(ctx context.Context, path string, create bool, report func(sqlite.MigrationProgress)) (_ *sqlite.DB, err error) {
+func openDB(ctx context.Context, path string, create bool, reports sqlite.MigrationReports) (_ *sqlite.DB, err error) {
 	if _, err := os.Stat(path); err != nil && !create {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
@@ -39,7 +39,7 @@ func openDB(ctx context.Context, path string, create bool, report func(sqlite.Mi
 	if err != nil {
 		return nil, err
 	}
-	if err := db.Migrate(ctx, tree, report); err != nil {
+	if err := db.Migrate(ctx, tree, reports); err != nil {
 		return nil, err
 	}
 	return db, nil

@@ -17,10 +17,8 @@ const MigratingSuffix = ".migrating"
 // CopyTo writes a whole, synced copy of the database, with mode 0600, over the
 // remains of an interrupted copy. The database may be written to meanwhile.
 func (db *DB) CopyTo(ctx context.Context, to string) error {
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := durable.Remove(to + suffix); err != nil {
-			return err
-		}
+	if err := removeRemains(to); err != nil {
+		return err
 	}
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -40,22 +38,40 @@ func (db *DB) CopyTo(ctx context.Context, to string) error {
 	return durable.SyncDir(filepath.Dir(to))
 }
 
+// removeRemains deletes an interrupted copy.
+func removeRemains(to string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := durable.Remove(to + suffix); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // DropCopies deletes the copies that migrations made and kept, or left behind in
 // a crash, and returns their paths.
 func (db *DB) DropCopies() (dropped []string, err error) {
+	copies, err := db.copies()
+	for _, path := range copies {
+		if err := durable.Remove(path); err != nil {
+			return dropped, fmt.Errorf("delete copy: %w", err)
+		}
+		dropped = append(dropped, path)
+	}
+	return dropped, err
+}
+
+// copies returns the paths that DropCopies deletes.
+func (db *DB) copies() (paths []string, err error) {
 	dir, name := filepath.Split(db.Path)
 	for _, pattern := range []string{".before-*", MigratingSuffix + "*"} {
 		found, err := fs.Glob(os.DirFS(filepath.Clean(dir)), name+pattern)
 		if err != nil {
-			return dropped, fmt.Errorf("find copies of %s: %w", db.Path, err)
+			return nil, fmt.Errorf("find copies of %s: %w", db.Path, err)
 		}
 		for _, name := range found {
-			path := filepath.Join(dir, name)
-			if err := durable.Remove(path); err != nil {
-				return dropped, fmt.Errorf("delete copy: %w", err)
-			}
-			dropped = append(dropped, path)
+			paths = append(paths, filepath.Join(dir, name))
 		}
 	}
-	return dropped, nil
+	return paths, nil
 }

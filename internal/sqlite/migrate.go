@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"minutebook/internal/durable"
 )
@@ -20,27 +21,36 @@ import (
 // program that has it open, such as Litestream, would go on with the log of the new file
 // and write it into the old one. Migrate fails with [ErrNewer], and changes nothing, when
 // the database has a version that files do not, and with [ErrDiskFull] when there is no
-// room for the copy. While it copies it calls report, unless that is nil.
-func (db *DB) Migrate(ctx context.Context, files fs.FS, report func(MigrationProgress)) error {
+// room for the copy.
+func (db *DB) Migrate(ctx context.Context, files fs.FS, reports MigrationReports) error {
 	todo, latest, err := db.pending(ctx, files)
 	if err != nil || len(todo) == 0 {
 		return err
 	}
+	var step atomic.Int64
 	if latest == 0 {
-		return db.up(ctx, files, todo)
+		return db.up(ctx, files, todo, &step)
 	}
 	copied, before := db.Path+MigratingSuffix, fmt.Sprintf("%s.before-%d", db.Path, latest)
-	if err := db.copyReporting(ctx, copied, todo[len(todo)-1].version, report); err != nil {
+	p := &MigrationProgress{Path: db.Path, To: todo[len(todo)-1].version, Steps: len(todo)}
+	if err := db.copyReporting(ctx, copied, p, reports); err != nil {
 		return WrapDiskFull(err)
 	}
 	if err := durable.Rename(copied, before); err != nil {
 		return err
 	}
-	if err := db.up(ctx, files, todo); err != nil {
-		_, cleared := db.TryTruncateWAL(context.WithoutCancel(ctx)) // gives the room back
-		return errors.Join(err, cleared, durable.Remove(before))
+	reports.report(p, Copied)
+	err = reports.during(p, Migrating, func() { p.Step = int(step.Load()) }, func() error {
+		if err := db.up(ctx, files, todo, &step); err != nil {
+			_, cleared := db.TryTruncateWAL(context.WithoutCancel(ctx)) // gives the room back
+			return errors.Join(err, cleared, durable.Remove(before))
+		}
+		_, err := db.TryTruncateWAL(ctx) // a reader of the old state can keep the log from being emptied
+		return err
+	})
+	if err == nil {
+		reports.report(p, Migrated)
 	}
-	_, err = db.TryTruncateWAL(ctx) // a reader of the old state can keep the log from being emptied
 	return err
 }
 
@@ -98,13 +108,14 @@ const createVersions = `CREATE TABLE IF NOT EXISTS goose_db_version (
 		tstamp TIMESTAMP DEFAULT (datetime('now'))
 	)`
 
-// up does the migrations in one transaction.
-func (db *DB) up(ctx context.Context, files fs.FS, todo []migration) error {
+// up does the migrations in one transaction. step is the one that is under way, from 1.
+func (db *DB) up(ctx context.Context, files fs.FS, todo []migration, step *atomic.Int64) error {
 	err := db.WriteTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, createVersions); err != nil {
 			return err
 		}
 		for _, m := range todo {
+			step.Add(1)
 			text, err := fs.ReadFile(files, m.name)
 			if err != nil {
 				return err

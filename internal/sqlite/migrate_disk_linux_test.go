@@ -4,8 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/internal/testrun"
 )
@@ -67,4 +69,52 @@ func TestMigrationOnAFullDisk(t *testing.T) {
 	if _, got, err := opened(t, path, second); err != nil || len(got) != 1 || len(remains()) != 1 {
 		t.Errorf("with room: %v, %v, %v", got, remains(), err)
 	}
+}
+
+// TestMigrationMakesRoom migrates on a disk that has no room for another copy: the rest of an
+// interrupted one goes first, then the copies from before earlier migrations, and these only
+// where that is enough.
+func TestMigrationMakesRoom(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	for name, c := range map[string]struct {
+		megabytes map[string]int
+		dropped   []string
+		err       error
+		left      []string
+	}{
+		"copies that are enough":     {map[string]int{"x.db.before-0": 40}, []string{"x.db.before-0"}, nil, []string{"x.db.before-1"}},
+		"copies that are not enough": {map[string]int{"x.db.before-0": 10, "others": 40}, nil, ErrDiskFull, []string{"x.db.before-0"}},
+		"an interrupted copy":        {map[string]int{"x.db.before-0": 5, "x.db.migrating": 40}, nil, nil, []string{"x.db.before-0", "x.db.before-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := testrun.SmallDisk(t, 90)
+			path := filepath.Join(disk.Dir, "x.db")
+			db, _, err := opened(t, path, first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, megabytes := range c.megabytes {
+				if err := os.WriteFile(filepath.Join(disk.Dir, name), make([]byte, megabytes<<20), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var dropped []string
+			err = db.Migrate(t.Context(), migrationSet(second), MigrationReports{time.Hour, func(p MigrationProgress) { dropped = p.Dropped }})
+			if !errors.Is(err, c.err) || !slices.Equal(names(dropped), c.dropped) {
+				t.Errorf("%v; dropped %v, want %v", err, dropped, c.dropped)
+			}
+			left, err := filepath.Glob(path + ".*")
+			if err != nil || !slices.Equal(names(left), c.left) {
+				t.Errorf("left are %v, %v; want %v", left, err, c.left)
+			}
+		})
+	}
+}
+
+// names returns the last elements of paths.
+func names(paths []string) (names []string) {
+	for _, path := range paths {
+		names = append(names, filepath.Base(path))
+	}
+	return names
 }

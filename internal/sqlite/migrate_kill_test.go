@@ -95,7 +95,7 @@ func migrateKilled(t *testing.T, path string, timeout time.Duration) (done bool,
 func migrateAndEnd(path string) {
 	db, err := Open(context.Background(), path)
 	if err == nil {
-		err = db.Migrate(context.Background(), migrationSet(long), nil)
+		err = db.Migrate(context.Background(), migrationSet(long), MigrationReports{})
 	}
 	if err == nil {
 		err = db.Close()

@@ -10,17 +10,35 @@ import (
 	"minutebook/internal/diskspace"
 )
 
-// MigrationProgress is how far the copy of a database that is migrated is.
+// MigrationStage is where the migration of a database stands.
+type MigrationStage int
+
+// The stages of a migration, in their order. Copying and Migrating are reported again and
+// again, each other one once.
+const (
+	CopyBegins MigrationStage = iota
+	Copying
+	Copied // the transaction begins
+	Migrating
+	Migrated
+)
+
+// MigrationProgress is how far the migration of a database is.
 type MigrationProgress struct {
 	Path    string
 	To      int64 // schema version
-	Copied  int64 // bytes; about Size when the copy is whole
-	Size    int64 // bytes of the database
-	Elapsed time.Duration
+	Stage   MigrationStage
+	Dropped []string // copies from before earlier migrations, deleted because the disk had no room for another one
+	Copied  int64    // bytes
+	Size    int64    // bytes of the database; the copy can be smaller
+	Step    int      // of the transaction, from 1; 0 before it
+	Steps   int
+	Elapsed time.Duration // since the copy, or the transaction, began
 }
 
 // Remaining returns how long the rest of the copy takes at the speed until now, 0 where
-// that is not known yet. The migration itself comes afterwards.
+// that is not known yet. The transaction comes afterwards. Nothing tells how long that takes: a
+// step can read and write everything, or nothing but the schema.
 func (p MigrationProgress) Remaining() time.Duration { return Remaining(p.Elapsed, p.Copied, p.Size) }
 
 // Remaining returns how long the rest of some work takes at the speed until now, 0 where
@@ -35,47 +53,92 @@ func Remaining(elapsed time.Duration, done, total int64) time.Duration {
 // ReportInterval is how often the work before the program serves is reported.
 const ReportInterval = 5 * time.Second
 
-const migrationSpare = 64 << 20 // bytes that stay free beside the copy
+// MigrationReports say to whom a migration is reported, and how often. The zero value reports
+// nothing.
+type MigrationReports struct {
+	Interval time.Duration // between two reports of the same stage, above 0
+	Report   func(MigrationProgress)
+}
 
-// copyReporting copies the database for a migration. It first makes sure that the copy
-// has room, without the copies from before earlier migrations where they take it.
-func (db *DB) copyReporting(ctx context.Context, to string, version int64, report func(MigrationProgress)) error {
-	p := MigrationProgress{Path: db.Path, To: version}
-	if err := db.R.QueryRowContext(ctx, `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`).Scan(&p.Size); err != nil {
-		return fmt.Errorf("read the size of %s: %w", db.Path, err)
+// report reports that a stage has come.
+func (r MigrationReports) report(p *MigrationProgress, stage MigrationStage) {
+	if p.Stage = stage; r.Report != nil {
+		r.Report(*p)
 	}
-	need := p.Size + migrationSpare
-	if err := checkRoom(db.Path, need); err != nil {
-		if _, err := db.DropCopies(); err != nil {
-			return err
-		}
-		if err := checkRoom(db.Path, need); err != nil {
-			return err
-		}
-	}
-	if report == nil {
-		return db.CopyTo(ctx, to)
+}
+
+// during does the work of a stage and reports it at each interval, for which look brings the
+// progress up to date.
+func (r MigrationReports) during(p *MigrationProgress, stage MigrationStage, look func(), work func() error) error {
+	if r.Report == nil {
+		return work()
 	}
 	began, done := time.Now(), make(chan error, 1)
-	report(p)
-	go func() { done <- db.CopyTo(ctx, to) }()
-	tick := time.NewTicker(ReportInterval)
+	go func() { done <- work() }()
+	tick := time.NewTicker(r.Interval)
 	defer tick.Stop()
 	for {
 		select {
 		case err := <-done:
-			if p.Elapsed = time.Since(began); err == nil {
-				p.Copied = p.Size
-				report(p)
-			}
+			p.Elapsed = time.Since(began)
 			return err
 		case <-tick.C:
-			if info, err := os.Stat(to); err == nil {
-				p.Copied, p.Elapsed = info.Size(), time.Since(began)
-				report(p)
-			}
+			p.Elapsed = time.Since(began)
+			look()
+			r.report(p, stage)
 		}
 	}
+}
+
+const migrationSpare = 64 << 20 // bytes that stay free beside the copy
+
+// copyReporting copies the database for a migration. It first makes sure that the copy
+// has room.
+func (db *DB) copyReporting(ctx context.Context, to string, p *MigrationProgress, reports MigrationReports) error {
+	err := db.R.QueryRowContext(ctx, `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`).Scan(&p.Size)
+	if err != nil {
+		return fmt.Errorf("read the size of %s: %w", db.Path, err)
+	}
+	if err := removeRemains(to); err != nil { // they take the room of the copy
+		return err
+	}
+	if p.Dropped, err = db.makeRoom(p.Size + migrationSpare); err != nil {
+		return err
+	}
+	reports.report(p, CopyBegins)
+	look := func() {
+		if info, err := os.Stat(to); err == nil {
+			p.Copied = info.Size()
+		}
+	}
+	return reports.during(p, Copying, look, func() error { return db.CopyTo(ctx, to) })
+}
+
+// makeRoom fails with [ErrDiskFull] unless the disk of the database has need bytes free. The
+// copies from before earlier migrations are deleted where that is enough, and stay where it
+// is not.
+func (db *DB) makeRoom(need int64) (dropped []string, err error) {
+	full := checkRoom(db.Path, need)
+	if full == nil {
+		return nil, nil
+	}
+	copies, err := db.copies()
+	if err != nil {
+		return nil, err
+	}
+	var size int64
+	for _, path := range copies {
+		if info, err := os.Stat(path); err == nil {
+			size += info.Size()
+		}
+	}
+	if checkRoom(db.Path, need-size) != nil {
+		return nil, full
+	}
+	if dropped, err = db.DropCopies(); err != nil {
+		return dropped, err
+	}
+	return dropped, checkRoom(db.Path, need)
 }
 
 // checkRoom fails with [ErrDiskFull] when the disk of a file has less than need bytes free.

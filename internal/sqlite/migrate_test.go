@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -33,7 +35,7 @@ func opened(t *testing.T, path string, files map[string]string) (*DB, []string, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if err := db.Migrate(t.Context(), migrationSet(files), nil); err != nil {
+	if err := db.Migrate(t.Context(), migrationSet(files), MigrationReports{}); err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
 	content, err := Column[string](t.Context(), db.R, `SELECT x FROM a`)
@@ -115,29 +117,79 @@ func TestMigrationsOfOtherRoomsComeInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestMigrationReports tells of a copy at its beginning and its end, and refuses one that
-// has no room.
+// waiting are migrations of which one cannot be read until a channel is closed.
+type waiting struct {
+	fs.FS
+	name  string
+	until <-chan struct{}
+}
+
+func (w waiting) Open(name string) (fs.File, error) {
+	if name == w.name {
+		<-w.until
+	}
+	return w.FS.Open(name)
+}
+
+// TestMigrationReports migrates a database of 16 MB, with a second step that takes as long as the
+// reports of it want: they say how far the copy is, and then the step and how long it takes.
 func TestMigrationReports(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	db, _, err := opened(t, path, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []MigrationProgress
-	if err := db.Migrate(t.Context(), migrationSet(second), func(p MigrationProgress) { got = append(got, p) }); err != nil {
+	if _, err := db.W.Exec(`INSERT INTO a WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 16) SELECT randomblob(1000000) FROM n`); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 2 || got[0].Elapsed != 0 || got[0].Copied != 0 || got[0].Size == 0 || got[1].Copied != got[1].Size || got[1].To != 3 {
-		t.Errorf("reported %+v", got)
+	const last = "00003_c.sql"
+	enough := make(chan struct{})
+	proceed := sync.OnceFunc(func() { close(enough) })
+	files := waiting{migrationSet(map[string]string{"00001_a.sql": first["00001_a.sql"], "00002_b.sql": "CREATE TABLE b (x TEXT);", last: second[last]}), last, enough}
+	var stages []MigrationStage
+	halfway, waited := 0, []time.Duration{}
+	err = db.Migrate(t.Context(), files, MigrationReports{Interval: time.Millisecond, Report: func(p MigrationProgress) {
+		stages = append(stages, p.Stage)
+		if p.Path != path || p.To != 3 || p.Steps != 2 || p.Size < 16_000_000 || len(p.Dropped) > 0 {
+			t.Errorf("reported %+v", p)
+		}
+		switch p.Stage {
+		case CopyBegins:
+			if p.Elapsed != 0 || p.Copied != 0 {
+				t.Errorf("at the beginning: %+v", p)
+			}
+		case Copying:
+			if 0 < p.Copied && p.Copied < p.Size && p.Elapsed > 0 {
+				halfway++
+			}
+		case Migrating:
+			if p.Step == 2 {
+				waited = append(waited, p.Elapsed)
+			}
+			if len(waited) == 3 || len(stages) > 10_000 { // these were no reports of the step
+				proceed()
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	half := MigrationProgress{Copied: 10, Size: 40, Elapsed: time.Minute}
-	if left := half.Remaining(); left != 3*time.Minute {
-		t.Errorf("a quarter in a minute leaves %v", left)
+	if want := []MigrationStage{CopyBegins, Copying, Copied, Migrating, Migrated}; !slices.Equal(slices.Compact(stages), want) {
+		t.Errorf("the stages were %v; want %v", stages, want)
 	}
-	if err := checkRoom(path, 1<<62); !errors.Is(err, ErrDiskFull) {
-		t.Errorf("a copy larger than the disk: %v", err)
+	if halfway == 0 || len(waited) < 3 || waited[0] <= 0 || !slices.IsSorted(waited) {
+		t.Errorf("the copy was reported %d times, its last step at %v", halfway, waited)
 	}
-	if err := checkRoom(path, 1); err != nil {
-		t.Error(err)
+}
+
+func TestRemainingTimeOfACopy(t *testing.T) {
+	for _, c := range []struct {
+		copied int64
+		want   time.Duration
+	}{{0, 0}, {10, 3 * time.Minute}, {40, 0}, {41, 0}} {
+		p := MigrationProgress{Copied: c.copied, Size: 40, Elapsed: time.Minute}
+		if got := p.Remaining(); got != c.want {
+			t.Errorf("%d of 40 in a minute leave %v; want %v", c.copied, got, c.want)
+		}
 	}
 }
