@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/archive/inbox"
 	"minutebook/internal/sqlite"
@@ -67,7 +70,16 @@ func TestForgetGoesOnWhileALogIsRead(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	a = openArchive(t, dir) // a start does not wait for them
+	var log bytes.Buffer // a start does not wait for them, and says so of the log that it has to empty
+	if a, err = Open(ctx, Options{Dir: dir, Logger: zerolog.New(&log), Now: func() time.Time { return epoch0 }}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		must(t, a.Close())
+		if want := `{"level":"warn","message":"another program reads inbox.db; its log is emptied when that program ends"}` + "\n"; strings.Count(log.String(), want) != 1 {
+			t.Errorf("the log does not have %s once: %s", want, &log)
+		}
+	}()
 	endInbox()
 	for _, db := range a.Databases() {
 		db.LogPatience = time.Millisecond
