@@ -70,13 +70,16 @@ func FuzzCredentials(f *testing.F) {
 		f.Fatal(err)
 	}
 	const kind = "application/x-www-form-urlencoded"
-	f.Add(key, "", kind, "grant_type=authorization_code&code=x&client_id="+app.ClientID+"&client_secret="+secret)
-	f.Add(" "+key, "Bearer x", kind+"; charset=utf-8", "grant_type=refresh_token&refresh_token=x&client_id="+app.ClientID+"&client_secret=x")
+	// Inputs name the app and the secrets so, since each process has others.
+	names := strings.NewReplacer("{app}", app.ClientID, "{key}", key, "{secret}", secret)
+	f.Add("{key}", "", kind, "grant_type=authorization_code&code=x&client_id={app}&client_secret={secret}")
+	f.Add(" {key}", "Bearer x", kind+"; charset=utf-8", "grant_type=refresh_token&refresh_token=x&client_id={app}&client_secret=x")
 	f.Add("", "bearer  mba_x, y", "application/json", `{"client_id":"x"}`)
 	f.Add("", "Basic eDp5", kind, "grant_type=refresh_token&grant_type=%zz")
 	f.Add("", "Basic JTB4OiV6eg==", kind, "client_id=%00;client_secret=\xff")
 	handler := s.Handler()
 	f.Fuzz(func(t *testing.T, apiKey, authorization, kind, form string) {
+		apiKey, authorization, form = names.Replace(apiKey), names.Replace(authorization), names.Replace(form)
 		ask := func(method, path, body string) *httptest.ResponseRecorder {
 			r := httptest.NewRequestWithContext(t.Context(), method, BasePath+path, strings.NewReader(body))
 			r.Header["Authorization"] = []string{authorization}[:min(len(authorization), 1)]

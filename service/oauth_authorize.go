@@ -34,7 +34,7 @@ type authorizeView struct {
 // so is refused on the page; every other error goes back to the app.
 func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return badRequest("the form could not be read")
+		return s.showAuthorize(w, http.StatusBadRequest, authorizeView{Fatal: true, Message: "This address, or the form that was sent to it, cannot be read."})
 	}
 	f := r.Form
 	if name := cmp.Or(repeatedKey(r.URL.Query()), repeatedKey(r.PostForm)); name != "" {
