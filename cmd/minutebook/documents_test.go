@@ -21,19 +21,23 @@ import (
 // Blocks marked {run PROGRAM} are left out where that program is not installed.
 // Blocks marked {run until} are repeated until the output is as shown. A command that
 // ends in " &" runs until the document's next heading. The buckets of the documents are
-// folders of one on a real S3 server, and their disks are folders here. The tutorial is the
-// first, since others use its archive.
+// folders of one on a real S3 server, their disks are folders here, and their ports free ones.
+// The tutorial is the first, since others use its archive.
 func TestDocumentsRun(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	service, key := sandbox(t, t.TempDir())
-	for _, variable := range os.Environ() { // those of tests, which `config check` refuses
+	upstream := t.TempDir()
+	service, key := sandbox(t, upstream)
+	run(t, "service", "limits", "--data", upstream, "--global", "100000", "--heavy", "100000") // one key is that of two accounts
+	for _, variable := range os.Environ() {                                                    // those of tests, which `config check` refuses
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "MINUTEBOOK_") {
 			t.Setenv(name, "") // restored afterwards
 			os.Unsetenv(name)
 		}
 	}
+	free := freePorts(t)
 	t.Setenv("SERVICE", service.url+"/external/v1")
-	t.Setenv("MINUTEBOOK_WEB_LISTEN", "127.0.0.1:0")
+	t.Setenv("HOOKS", free("http://127.0.0.1:8378"))
+	t.Setenv("MINUTEBOOK_WEB_LISTEN", free("127.0.0.1:8377"))
 	t.Setenv("RESTIC_PASSWORD", "only for this test")
 	var names, texts []string
 	for _, pattern := range []string{"tutorial.md", "*.md", "how-to/*.md"} {
@@ -59,9 +63,15 @@ func TestDocumentsRun(t *testing.T) {
 	if err := os.WriteFile("ada.key", []byte(key+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	buckets, disks := anyBucket(s3test.Start(t)), strings.NewReplacer(" /mnt/usb/", " usb/", " /srv/", " srv/")
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packRelease(t)
+	buckets, disks := anyBucket(s3test.Start(t)), strings.NewReplacer(" /mnt/", " "+here+"/mnt/", " /srv/", " "+here+"/srv/")
+	t.Setenv("HOME", t.TempDir()) // after the server, which is built in a cache there
 	for i, name := range names {
-		for _, section := range strings.Split(disks.Replace(buckets(texts[i])), "\n## ") {
+		for _, section := range strings.Split(disks.Replace(free(buckets(texts[i]))), "\n## ") {
 			t.Run(name, func(t *testing.T) { runSection(t, name, section) })
 		}
 	}
@@ -78,6 +88,39 @@ func anyBucket(server *s3test.Server) func(text string) string {
 	}
 }
 
+// freePorts returns a function that replaces each port of a document by a free one.
+func freePorts(t *testing.T) func(text string) string {
+	port, free := regexp.MustCompile(`\b(127\.0\.0\.1|localhost):(\d+)`), map[string]string{}
+	return func(text string) string {
+		return port.ReplaceAllStringFunc(text, func(found string) string {
+			host, number, _ := strings.Cut(found, ":")
+			if free[number] == "" {
+				_, free[number], _ = strings.Cut(freePort(t), ":")
+			}
+			return host + ":" + free[number]
+		})
+	}
+}
+
+// packRelease makes an archive of the program here, named and laid out as those of a release.
+func packRelease(t *testing.T) {
+	t.Helper()
+	const name = "minutebook_1.0.0_linux_amd64"
+	program, err := exec.LookPath("minutebook")
+	if err == nil {
+		err = os.Mkdir(name, 0o700)
+	}
+	if err == nil {
+		err = os.Symlink(program, filepath.Join(name, "minutebook"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("tar", "--remove-files", "-czf", name+".tar.gz", name).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 var block = regexp.MustCompile("(?s)```(sh \\{run(?: [a-z-]+)?\\}|text)\n(.*?)```")
 
 func runSection(t *testing.T, name, section string) {
@@ -86,7 +129,7 @@ func runSection(t *testing.T, name, section string) {
 	for i, b := range blocks {
 		shown := ""
 		if i+1 < len(blocks) && blocks[i+1][1] == "text" {
-			shown = anyPort.ReplaceAllString(blocks[i+1][2], "127.0.0.1:0")
+			shown = blocks[i+1][2]
 		}
 		if b[1] == "text" {
 			continue
@@ -114,7 +157,7 @@ func runSection(t *testing.T, name, section string) {
 // runBlock runs the lines of a block and returns their output.
 func runBlock(t *testing.T, name, text string) (output string) {
 	t.Helper()
-	for line := range strings.Lines(anyPort.ReplaceAllString(text, "127.0.0.1:0")) {
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", "")) {
 		line = strings.TrimSpace(line)
 		if command, ok := strings.CutSuffix(line, " &"); ok {
 			output += runBehind(t, name, command)
@@ -134,6 +177,11 @@ func runBlock(t *testing.T, name, text string) (output string) {
 func runBehind(t *testing.T, name, command string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", "exec "+command)
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -146,21 +194,20 @@ func runBehind(t *testing.T, name, command string) string {
 		cmd.Process.Signal(os.Interrupt)
 		<-drained
 		cmd.Wait()
+		log.Close()
 	})
 	lines := bufio.NewReader(out)
 	first, err := lines.ReadString('\n')
 	go func() { defer close(drained); io.Copy(io.Discard, lines) }()
 	if err != nil {
-		t.Errorf("%s: %s printed no line: %v", name, command, err)
+		said, _ := os.ReadFile(log.Name())
+		t.Errorf("%s: %s printed no line: %v\n%s", name, command, err, said)
 	}
 	return first
 }
 
-var anyPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
-
 // missingLine returns the first line of a document's text that an output lacks, or "".
 func missingLine(text, output string) string {
-	output = anyPort.ReplaceAllString(output, "127.0.0.1:0")
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		pattern := `(?m)^\s*` + strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + `\s*$`
