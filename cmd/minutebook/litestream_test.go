@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -22,7 +21,8 @@ import (
 // S3 server by the real Litestream while deliveries come, ends Litestream, which syncs
 // once more, and kills the daemon. The replicas are restored elsewhere and adopted:
 // everything that was acknowledged before the last sync is there once, applied and
-// found, and forgotten meetings stay forgotten.
+// found, and forgotten meetings stay forgotten. The configuration is that for compose.yaml, and
+// that of docs/backup.md, whose commands then restore and adopt.
 func TestLitestreamReplicaIsAdopted(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.OnlyLong(t)
@@ -30,6 +30,58 @@ func TestLitestreamReplicaIsAdopted(t *testing.T) {
 	program := testrun.Build(t, module, module+"/cmd/litestream", "v0.5.18")
 	server := s3test.Start(t)
 	t.Setenv("AWS_CA_BUNDLE", "") // which litestream refuses; the server here has no certificate
+	t.Run("compose.yaml", func(t *testing.T) { adoptReplica(t, program, composeReplica(t, server)) })
+	t.Run("docs/backup.md", func(t *testing.T) { adoptReplica(t, program, pageReplica(t, server)) })
+}
+
+// replica is a documented way to replicate databases.
+type replica struct {
+	settings string // of Litestream, for the databases in from
+	from     string
+	// commands restore the databases of data that names has to the directory back, and adopt them.
+	commands func(settings, data, back string, names []string) string
+	oldData  bool // the commands name the former data directory
+}
+
+// composeReplica is the way of compose.yaml.
+func composeReplica(t *testing.T, server *s3test.Server) replica {
+	t.Helper()
+	text, err := os.ReadFile("../../packaging/litestream.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"BUCKET": "recordings", "ENDPOINT": server.Endpoint(), "REGION": "", // the server is in the one that Litestream takes then
+		"ACCESS_KEY_ID": os.Getenv("AWS_ACCESS_KEY_ID"), "SECRET_ACCESS_KEY": os.Getenv("AWS_SECRET_ACCESS_KEY")} {
+		t.Setenv("LITESTREAM_"+name, value)
+	}
+	return replica{string(text), "/data/", func(settings, data, back string, names []string) (lines string) {
+		for _, name := range names {
+			lines += fmt.Sprintf("litestream restore -config %s -o %s/%s %s/%[3]s\n", settings, back, name, data)
+		}
+		return lines + "minutebook adopt --data " + back
+	}, false}
+}
+
+// pageReplica is the way of docs/backup.md, with the address of a server that is not Amazon's.
+func pageReplica(t *testing.T, server *s3test.Server) replica {
+	t.Helper()
+	url := regexp.MustCompile(`s3://bucket/([a-z/]+)`)
+	address := "s3://recordings/page/$1?endpoint=" + server.Endpoint() + "&region=us-east-1&forcePathStyle=true"
+	settings := documentedBlock(t, "backup.md", "## Litestream beside it", "yaml")
+	lines := strings.Split(strings.TrimSpace(documentedBlock(t, "backup.md", "To restore, put all databases", "")), "\n")
+	return replica{url.ReplaceAllString(settings, address), "/var/lib/minutebook/", func(_, data, back string, names []string) string {
+		var all []string
+		for _, name := range names { // "and so for each database"
+			all = append(all, strings.ReplaceAll(lines[0], "archive", strings.TrimSuffix(name, ".db")))
+		}
+		text := url.ReplaceAllString(strings.Join(append(all, lines[1:]...), "\n"), "'"+address+"'")
+		return strings.NewReplacer("/srv/minutes", back, "/var/lib/minutebook", data).Replace(text)
+	}, true}
+}
+
+// adoptReplica replicates the databases of a daemon, and goes on with those that it restores.
+func adoptReplica(t *testing.T, program string, way replica) {
+	t.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	s := newServed(t, "http://"+freePort(t)+"/external/v1", "mbk_nobody_answers_there")
 	s.start()
 	client := &http.Client{}
@@ -42,14 +94,21 @@ func TestLitestreamReplicaIsAdopted(t *testing.T) {
 		}
 		return done
 	}
+	forget := func(id int64) {
+		t.Helper()
+		eventually(t, time.Minute, "the meeting can be forgotten", func() (bool, any) {
+			out, err := exec.Command("minutebook", "forget", "-c", s.config, "--reason", "test", fmt.Sprint(id)).CombinedOutput()
+			return err == nil, string(out)
+		})
+		s.forgotten++
+	}
 	forgotten := deliver(1)
-	eventually(t, time.Minute, "the first meeting can be forgotten", func() (bool, any) {
-		out, err := exec.Command("minutebook", "forget", "-c", s.config, "--reason", "test", fmt.Sprint(forgotten[0])).CombinedOutput()
-		return err == nil, string(out)
-	})
-	s.forgotten++
-	data := filepath.Join(filepath.Dir(s.config), "data")
-	settings, names := litestreamConfig(t, server, data)
+	forget(forgotten[0])
+	names := databasesIn(t, s.data)
+	settings := filepath.Join(t.TempDir(), "litestream.yml")
+	if err := os.WriteFile(settings, []byte(strings.ReplaceAll(way.settings, " "+way.from, " "+s.data+"/")), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	replicate := exec.Command(program, "replicate", "-config", settings)
 	log := &strings.Builder{}
 	replicate.Stdout, replicate.Stderr = log, log
@@ -67,60 +126,50 @@ func TestLitestreamReplicaIsAdopted(t *testing.T) {
 		t.Fatalf("litestream: %v\n%s", err, log)
 	}
 	deliver(10) // after the last sync
+	if way.oldData {
+		forget(done[0])
+		forgotten, done = append(forgotten, done[0]), done[1:]
+	}
 	s.stop(syscall.SIGKILL)
 
 	back := filepath.Join(t.TempDir(), "back")
-	for _, name := range names {
-		restore := exec.Command(program, "restore", "-config", settings, "-o", filepath.Join(back, name), filepath.Join(data, name))
-		if out, err := restore.CombinedOutput(); err != nil {
-			t.Fatalf("restore %s: %v\n%s\n%s", name, err, out, log)
+	if !way.oldData {
+		if err := os.RemoveAll(s.data); err != nil {
+			t.Fatal(err)
 		}
 	}
+	t.Log(shell(t, way.commands(settings, s.data, back, names)))
 	text, err := os.ReadFile(s.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.config, []byte(strings.Replace(string(text), data, back, 1)), 0o600); err != nil {
+	if err := os.WriteFile(s.config, []byte(strings.Replace(string(text), s.data, back, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(data); err != nil {
-		t.Fatal(err)
-	}
-	t.Log(run(t, "adopt", "-c", s.config))
+	s.data = back
 	s.start()
 	s.checkAll(done, rand.New(rand.NewPCG(1, 2)))
-	if out, err := exec.Command("minutebook", "show", "-c", s.config, fmt.Sprint(forgotten[0])).CombinedOutput(); err == nil {
-		t.Errorf("what was forgotten is back: %s", out)
+	for _, id := range forgotten {
+		if out, err := exec.Command("minutebook", "show", "-c", s.config, fmt.Sprint(id)).CombinedOutput(); err == nil {
+			t.Errorf("what was forgotten is back: %s", out)
+		}
 	}
 	run(t, "verify", "-c", s.config)
 	s.stop(syscall.SIGINT)
 	t.Logf("%d deliveries were acknowledged before the last sync", len(done))
 }
 
-// litestreamConfig writes the configuration for compose.yaml with another data directory, and
-// returns its path and the names of the databases that are there.
-func litestreamConfig(t *testing.T, server *s3test.Server, data string) (path string, names []string) {
+// databasesIn returns the names of the databases in a data directory.
+func databasesIn(t *testing.T, data string) (names []string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(data, "*.db"))
 	if err != nil || len(all) < 2 {
 		t.Fatalf("databases %q, %v", all, err)
 	}
-	for _, db := range all {
-		names = append(names, filepath.Base(db))
+	for _, path := range all {
+		names = append(names, filepath.Base(path))
 	}
-	text, err := os.ReadFile("../../packaging/litestream.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path = filepath.Join(t.TempDir(), "litestream.yml")
-	if err := os.WriteFile(path, bytes.ReplaceAll(text, []byte(" /data/"), []byte(" "+data+"/")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{"BUCKET": "recordings", "ENDPOINT": server.Endpoint(), "REGION": "", // the server is in the one that Litestream takes then
-		"ACCESS_KEY_ID": os.Getenv("AWS_ACCESS_KEY_ID"), "SECRET_ACCESS_KEY": os.Getenv("AWS_SECRET_ACCESS_KEY")} {
-		t.Setenv("LITESTREAM_"+name, value)
-	}
-	return path, names
+	return names
 }
 
 // TestLitestreamHasEveryDatabase looks for each database in the configuration for compose.yaml
