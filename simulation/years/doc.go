@@ -12,6 +12,7 @@
 //	strange_test.go   redirects, wrong types, odd headers and spellings
 //	sender_test.go    the service's webhooks to the receiver
 //	relay_test.go     the archive's own webhooks, and the people who receive them
+//	scopes_test.go    their scopes: who is sent which meetings, with which content
 //	house_test.go     the program: archive, sync and receiver, started and killed
 //	commands_test.go  commands and upkeep, through control as the daemon answers them
 //	notes_test.go     people's notes

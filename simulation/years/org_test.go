@@ -64,6 +64,8 @@ type meeting struct {
 
 	wasDeleted bool
 	viewers    map[string]bool // who ever could see it, by address
+	scopes     map[string]bool // of webhooks that it ever was one of: "ADDRESS SCOPE"
+	isMistyped bool            // a list once showed it with a member of another type
 }
 
 // token is in every text of a meeting, and nowhere else.

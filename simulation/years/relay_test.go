@@ -1,6 +1,7 @@
 package years
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,9 @@ type hook struct {
 	// have to be sent.
 	since time.Time
 	ended bool // the archive relayed nothing for some time, or does not know it any more
+
+	scopes   []string
+	includes []string // members of a meeting, of contentKeys
 
 	ids      map[int64]string // webhook-ids by recording
 	sent     map[int64]bool   // recordings that the endpoint has taken
@@ -61,6 +65,9 @@ func (w *world) relay(g *rand.Rand) {
 	})
 	for _, a := range w.config.accounts {
 		w.makeHook(a.email)
+		if w.seed >= firstStrict { // with other scopes
+			w.makeHook(a.email)
+		}
 	}
 }
 
@@ -85,8 +92,12 @@ func (w *world) makeHook(owner string) {
 	w.mu.Lock()
 	w.owners[key] = owner
 	w.mu.Unlock()
-	body := fmt.Sprintf(`{"destination_url": "https://hooks.test/%d", "include_summary": true, "include_crm_matches": true, "triggered_for": ["my_recordings", "shared_team_recordings"]}`, len(w.hooks))
-	req, err := http.NewRequest(http.MethodPost, "http://archive.test/external/v1/webhooks", strings.NewReader(body))
+	scopes, includes := w.drawScopes(len(w.hooks))
+	asked := map[string]any{"destination_url": fmt.Sprintf("https://hooks.test/%d", len(w.hooks)), "triggered_for": scopes}
+	for _, part := range includes {
+		asked["include_"+strings.TrimPrefix(part, "default_")] = true
+	}
+	req, err := http.NewRequest(http.MethodPost, "http://archive.test/external/v1/webhooks", bytes.NewReader(encode(asked)))
 	w.must(err, "make a request")
 	req.Header.Set("X-Api-Key", key)
 	resp, err := (&http.Client{Transport: &loopback.Transport{Handler: h.service.Handler()}}).Do(req)
@@ -105,7 +116,7 @@ func (w *world) makeHook(owner string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hooks = append(w.hooks, &hook{id: made.ID, secret: made.Secret, owner: owner, made: time.Now(), begin: begin, since: time.Now().Add(relayRest),
-		ids: map[int64]string{}, sent: map[int64]bool{}, attempts: map[int64]int{}})
+		scopes: scopes, includes: includes, ids: map[int64]string{}, sent: map[int64]bool{}, attempts: map[int64]int{}})
 }
 
 // disturbRelay notes that something happened after which a webhook may rightly not fire.
@@ -152,6 +163,7 @@ func (w *world) noteViewers() {
 		for _, p := range w.org.people {
 			if w.org.sees(p, m) {
 				m.viewers[p.email] = true
+				m.noteScopes(p)
 			}
 		}
 	}
@@ -206,7 +218,8 @@ func (w *world) receiveHook(sender *house, n int, header http.Header, body []byt
 		} `json:"default_summary"`
 		Matches json.RawMessage `json:"crm_matches"`
 	}
-	unreadable := json.Unmarshal(body, &about)
+	var members object
+	unreadable := errors.Join(json.Unmarshal(body, &about), json.Unmarshal(body, &members))
 	w.mu.Lock()
 	h := w.hooks[n]
 	w.mu.Unlock()
@@ -245,11 +258,15 @@ func (w *world) receiveHook(sender *house, n int, header http.Header, body []byt
 			return "is history"
 		case w.org.person(h.owner).isActive() && !m.viewers[h.owner] && m.created.Sub(w.userChanged) > 5*24*time.Hour:
 			return "is about a meeting that its owner never could see"
+		case w.org.person(h.owner).isActive() && !m.isMistyped && !h.mayFire(m) && m.created.Sub(w.userChanged) > 5*24*time.Hour:
+			return fmt.Sprintf("is for %v, and the meeting never was one of them", h.scopes)
+		case h.unasked(members) != "":
+			return "has a part that was not asked for: " + h.unasked(members)
 		case !isActive:
 			return "goes to somebody whom the archive does not call active"
 		case h.attempts[m.id] == 0 && !sees:
 			return "is about a meeting that the archive does not show to its owner"
-		case !strings.Contains(about.Summary.Text, token(m.id)+" summary version"):
+		case slices.Contains(h.includes, "default_summary") && !strings.Contains(about.Summary.Text, token(m.id)+" summary version"):
 			return "has no summary"
 		case crmIn(about.Matches) != "" && !w.org.person(h.owner).crms[crmIn(about.Matches)] && time.Since(w.userChanged) > 5*24*time.Hour:
 			return "has the matches in the CRM of " + crmIn(about.Matches)
@@ -274,21 +291,6 @@ func (w *world) receiveHook(sender *house, n int, header http.Header, body []byt
 		w.report("a webhook of %s about %d %s", h.owner, about.ID, problem)
 	}
 	return trouble
-}
-
-// checkRelay looks for own meetings with a summary that a webhook was not sent.
-func (w *world) checkRelay() {
-	for _, h := range w.hooks {
-		for _, m := range w.org.meetings {
-			mustFire := !h.ended && m.recorder.email == h.owner && m.created.Add(-30*time.Minute).After(h.since) && !m.isMute && !m.wasDeleted
-			if !mustFire || time.Since(m.ready) < 6*24*time.Hour || !w.isRead(w.org.person(h.owner)) || w.oracle.isHidden(m.id) || w.oracle.forgot[m.id] {
-				continue
-			}
-			if w.due++; !h.sent[m.id] {
-				w.fail("the webhook of %s was never sent meeting %d", h.owner, m.id)
-			}
-		}
-	}
 }
 
 // countWebhooks returns how many deliveries the endpoints have taken.

@@ -105,6 +105,7 @@ func (c wire) rewriteList(k call, o object) []object {
 			continue
 		case k.hit("wrong type"):
 			w.oracle.dropped(id)
+			w.noteMistyped(id)
 			shown := object{"recording_id": m["recording_id"], "title": nil}
 			k.mistype(m)
 			shown["recorded_by"] = m["recorded_by"]
