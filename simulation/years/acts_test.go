@@ -137,6 +137,9 @@ func (w *world) bringBack(g *rand.Rand) {
 func (w *world) changeUser(g *rand.Rand) {
 	p := w.org.people[g.IntN(len(w.org.people))]
 	switch {
+	case w.seed >= firstStrict && p.status == "active" && g.IntN(2) == 0:
+		w.changeViews(g, p)
+		return
 	case p.status == "invited":
 		p.status, p.wasInvited = "active", true
 	case p.status == "deactivated":
@@ -195,6 +198,7 @@ func (w *world) renameTeam(g *rand.Rand, i int, name string, dissolved bool) {
 		case p.team == former:
 			p.team = name
 		}
+		p.renameView(former, name, dissolved)
 	}
 	for _, m := range w.org.meetings {
 		if at := slices.Index(m.teams, former); at >= 0 && dissolved {

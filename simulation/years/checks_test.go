@@ -233,7 +233,7 @@ func (w *world) checkViewers() {
 			switch isImported := r.RecordingID >= firstForeignID; {
 			case isImported && m.recorder != p:
 				w.fail("%s sees the imported meeting %d of %s", p.name, m.id, m.recorder.name)
-			case !isImported && w.isWatched(m) && !w.org.sees(p, m) && (w.isRead(p) || !w.isTeamUnknown(m) && !w.isAdminUnknown(p)):
+			case !isImported && w.isWatched(m) && !w.org.sees(p, m) && !w.isViewUnknown(p) && (w.isRead(p) || !w.isTeamUnknown(m) && !w.isAdminUnknown(p)):
 				w.fail("%s sees meeting %d, and not at the service", p.name, m.id)
 			}
 		}

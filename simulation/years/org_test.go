@@ -24,6 +24,8 @@ type person struct {
 	wasDeactivated bool
 	wasInvited     bool // before the person was active
 	wasAdmin       bool
+	views          []string        // other teams whose shared meetings the person sees
+	viewed         bool            // there were some once
 	crms           map[string]bool // that ever were the person's
 }
 
@@ -100,7 +102,7 @@ func (o *org) person(email string) *person {
 
 // sees is section 1.7 of the specification: people see the meetings that they recorded
 // or that are shared with them or their team; admins with broader view permission see
-// all shared meetings too.
+// all shared meetings too, and others those of the teams that they may view.
 func (o *org) sees(p *person, m *meeting) bool {
 	if m.deleted || !p.isActive() {
 		return false
@@ -115,9 +117,9 @@ func (o *org) sees(p *person, m *meeting) bool {
 	case "all_teams":
 		return true
 	case "single_team":
-		return p.admin || p.team == m.recorder.team && p.team != ""
+		return p.admin || m.recorder.team != "" && (p.team == m.recorder.team || slices.Contains(p.views, m.recorder.team))
 	case "multiple_teams":
-		return p.admin || slices.Contains(m.teams, p.team)
+		return p.admin || slices.Contains(m.teams, p.team) || slices.ContainsFunc(m.teams, func(t string) bool { return slices.Contains(p.views, t) })
 	}
 	return false
 }
@@ -216,6 +218,9 @@ func (o *org) directory() []byte {
 		if p.admin && p.status != "invited" {
 			u["permissions"] = object{"settings_access": object{"level": "account_admin", "teams": []string{}},
 				"view_access": object{"level": "all_teams", "teams": []string{}}}
+		} else if len(p.views) > 0 && p.status != "invited" {
+			u["permissions"] = object{"settings_access": object{"level": "none", "teams": []string{}},
+				"view_access": object{"level": []string{1: "team", 2: "multiple_teams"}[len(p.views)], "teams": p.views}}
 		}
 		users = append(users, u)
 	}

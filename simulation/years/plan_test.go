@@ -81,7 +81,7 @@ const firstNoted = 6000
 const firstUpgraded = 8000
 
 // firstStrict is the first seed with what came last: a story names the content that was not shown,
-// and webhooks have drawn scopes.
+// webhooks have drawn scopes, and people may view other teams.
 const firstStrict = 40000
 
 // countActs returns how many acts a seed has.

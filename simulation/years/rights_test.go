@@ -2,6 +2,7 @@ package years
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 
 	"minutebook/archive"
@@ -52,6 +53,9 @@ func (w *world) isKnownToSee(p *person, m *meeting) bool {
 	case p.admin && areUsersRead:
 		return true
 	}
+	if areUsersRead && w.mayView(p, m) && w.isTeamNamed(m) {
+		return true
+	}
 	return m.sharing == "single_team" && p.team != "" && p.team == m.recorder.team && w.isTeamNamed(m)
 }
 
@@ -60,3 +64,33 @@ func (w *world) isKnownToSee(p *person, m *meeting) bool {
 func (w *world) isTeamNamed(m *meeting) bool {
 	return !slices.ContainsFunc(w.config.accounts, func(a account) bool { return w.isListed(a, m) && w.traits.lacksTeam[a.email] })
 }
+
+// changeViews has a person see the shared meetings of one more team or of two, or no more.
+func (w *world) changeViews(g *rand.Rand, p *person) {
+	p.views = [][]string{nil, w.org.teams[:1], w.org.teams[1:], w.org.teams}[g.IntN(4)]
+	p.views, p.viewed = slices.Clone(p.views), p.viewed || len(p.views) > 0
+	w.journal.note("%s may view the teams %v", p.name, p.views)
+	w.putPeople()
+}
+
+// renameView gives a team that a person may view another name; of one that is dissolved nobody
+// views any meetings.
+func (p *person) renameView(former, name string, dissolved bool) {
+	at := slices.Index(p.views, former)
+	switch {
+	case at >= 0 && dissolved:
+		p.views = slices.Delete(p.views, at, at+1)
+	case at >= 0:
+		p.views[at] = name
+	}
+}
+
+// mayView reports whether a person sees a meeting of the recorder's team since the person may view
+// that team.
+func (w *world) mayView(p *person, m *meeting) bool {
+	return m.sharing == "single_team" && m.recorder.team != "" && slices.Contains(p.views, m.recorder.team)
+}
+
+// isViewUnknown reports whether the archive cannot know which teams a person may view: lists of
+// users alone say so.
+func (w *world) isViewUnknown(p *person) bool { return p.viewed && !w.areUsersRead(p) }
