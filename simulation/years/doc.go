@@ -9,6 +9,7 @@
 //	upstream_test.go  the real service as a sandbox, and who calls it
 //	weather_test.go   faults of the network and of answers
 //	rewrite_test.go   answers within the habits of the service and the storm
+//	shift_test.go     pages of a list that shift in the middle of a walk
 //	strange_test.go   redirects, wrong types, odd headers and spellings
 //	sender_test.go    the service's webhooks to the receiver
 //	relay_test.go     the archive's own webhooks, and the people who receive them

@@ -95,6 +95,7 @@ func (c wire) rewriteList(k call, o object) []object {
 		w.oracle.emptied(k.who)
 		return nil
 	}
+	items = w.shift(k, o, items)
 	var out, readable []object
 	for _, m := range items {
 		c.dress(k, m)

@@ -28,6 +28,7 @@ type traits struct {
 	slowness     time.Duration // the longest way there and back
 	lacksDate    bool          // no Date header: a proxy takes it away
 	respells     bool          // members in any order, spaces, escaped letters
+	pageOffsets  bool          // a cursor is the number of meetings before the page
 }
 
 func drawTraits(seed uint64, people []*person) traits {
@@ -42,6 +43,7 @@ func drawTraits(seed uint64, people []*person) traits {
 	}
 	t.lacksDate = r.IntN(3) == 0
 	t.respells = seed >= firstWide && r.IntN(3) == 0
+	t.pageOffsets = seed >= firstStrict && r.IntN(2) == 0
 	return t
 }
 

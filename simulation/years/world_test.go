@@ -106,6 +106,7 @@ type world struct {
 	trigger  chan struct{}
 	lowered  bool      // a limit is, or was a moment ago
 	shared   time.Time // until then another program uses a key
+	walks    map[string]walk
 	skewedAt time.Time // when the clock was last set
 }
 

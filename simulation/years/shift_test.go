@@ -1,0 +1,96 @@
+package years
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// walk is a list as far as an account has read it, for the call for its next page.
+type walk struct {
+	shown   map[int64]bool // by the pages until now
+	visible map[int64]bool // to the account, when the first page was shown
+	last    object         // of the page before
+	text    string         // of that meeting, as it then was
+}
+
+// shift returns a page of a list as a service shows it whose cursors are numbers of meetings. Where
+// one that an earlier page has shown has left the list since, the first meeting of this page is on
+// no page; where one has come before this page, the last one of the page before is shown again.
+func (w *world) shift(k call, o object, items []object) []object {
+	if !w.traits.pageOffsets {
+		return items
+	}
+	cursor := k.r.URL.Query().Get("cursor")
+	w.mu.Lock()
+	before, isKnown := w.walks[k.who+" "+cursor]
+	w.mu.Unlock()
+	visible := w.visibleTo(k.who)
+	now := walk{map[int64]bool{}, visible, nil, ""}
+	if isKnown && cursor != "" {
+		now.shown, now.visible = maps.Clone(before.shown), before.visible
+		items = w.shiftPage(k, before, visible, items)
+	}
+	for _, m := range items {
+		now.shown[idOf(m)] = true
+	}
+	if n := len(items); n > 0 {
+		now.last = maps.Clone(items[n-1])
+		now.text = w.textOf(idOf(now.last))
+	}
+	var next string
+	if next, _ = strconv.Unquote(string(o["next_cursor"])); next == "" {
+		return items
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.walks == nil || len(w.walks) > 100 { // one that is cut off is never read on
+		w.walks = map[string]walk{}
+	}
+	w.walks[k.who+" "+next] = now
+	return items
+}
+
+// shiftPage shifts a page by the meetings that have left the list or joined it since.
+func (w *world) shiftPage(k call, before walk, visible map[int64]bool, items []object) []object {
+	for _, id := range slices.Sorted(maps.Keys(before.shown)) {
+		if before.visible[id] && !visible[id] && len(items) > 0 {
+			w.journal.note("%s is not shown %d, since %d has left the list", k.who, idOf(items[0]), id)
+			w.oracle.dropped(idOf(items[0]))
+			items = items[1:]
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(visible)) {
+		isBefore := len(items) > 0 && w.org.meeting(id).created.After(w.org.meeting(idOf(items[0])).created)
+		if last := idOf(before.last); !before.visible[id] && isBefore && visible[last] && before.text == w.textOf(last) {
+			w.journal.note("%s is shown %d again, since %d has come into the list", k.who, last, id)
+			return slices.Insert(items, 0, maps.Clone(before.last))
+		}
+	}
+	return items
+}
+
+// visibleTo returns the meetings that a person sees.
+func (w *world) visibleTo(email string) map[int64]bool {
+	visible, p := map[int64]bool{}, w.org.person(email)
+	for _, m := range w.org.meetings {
+		if p != nil && w.org.sees(p, m) {
+			visible[m.id] = true
+		}
+	}
+	return visible
+}
+
+// textOf is a meeting as it is at the service; "": there is none.
+func (w *world) textOf(id int64) string {
+	if m := w.org.meeting(id); m != nil {
+		return string(m.object())
+	}
+	return ""
+}
+
+// idOf is the number of a meeting of a list; 0: none.
+func idOf(m object) int64 {
+	id, _ := strconv.ParseInt(string(m["recording_id"]), 10, 64)
+	return id
+}
