@@ -35,7 +35,7 @@ func (h *house) deps() control.Deps {
 		IndexState:    func(context.Context) (*search.Index, error) { return idleIndex() },
 		Service:       h.openIdle,
 		Web:           config.Web{Access: config.AccessPeople, PublicURL: "https://minutes.test"},
-		Configuration: control.Configuration{Path: "config.toml"}, Retention: w.rules(), Proof: control.Proof{From: w.backupDir()},
+		Configuration: control.Configuration{Path: "config.toml"}, Retention: w.rules(), Recipients: w.recipients(), Proof: control.Proof{From: w.backupDir(), Identity: w.identity()},
 		Webhooks: control.Webhooks{Archive: h.archive, Now: w.now}}
 }
 

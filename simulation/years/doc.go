@@ -17,6 +17,7 @@
 //	house_test.go     the program: archive, sync and receiver, started and killed
 //	commands_test.go  commands and upkeep, through control as the daemon answers them
 //	notes_test.go     people's notes
+//	seal_test.go      the key of encrypted backups and exports
 //	rules_test.go     the rules of retention, and the recordings that they delete
 //	memory_test.go    the memory that the program keeps
 //	trouble_test.go   locked databases, one failing commit, others with the same key, an old archive

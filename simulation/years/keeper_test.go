@@ -228,6 +228,7 @@ func (w *world) backUp(*rand.Rand) {
 	if !h.dead.Load() && !w.isExcused(err) {
 		w.must(err, "back up")
 		w.journal.note("backup %s", r.Generation)
+		w.checkSealed(filepath.Join(w.backupDir(), r.Generation))
 		w.backups = append(w.backups, backupDone{w.backupDir(), r.Generation, filepath.Join(w.backupDir(), r.Generation), at, memory})
 	}
 	w.backups = slices.DeleteFunc(w.backups, func(b backupDone) bool { // also by one that died when it was complete
@@ -246,7 +247,7 @@ func (w *world) restore(g *rand.Rand) {
 	w.house.close()
 	dir := w.newDir()
 	restore := func() error {
-		_, err := backup.Restore(context.Background(), backup.RestoreOptions{From: b.dir, Generation: b.name, Dir: dir, OldData: []string{old},
+		_, err := backup.Restore(context.Background(), backup.RestoreOptions{From: b.dir, Generation: b.name, Dir: dir, OldData: []string{old}, Identities: w.identities(),
 			MediaURL: w.mediaURL(), MediaLine: w.line(nil), Now: w.now, Logger: w.logger})
 		return err
 	}

@@ -81,7 +81,8 @@ const firstNoted = 6000
 const firstUpgraded = 8000
 
 // firstStrict is the first seed with what came last: a story names the content that was not shown,
-// webhooks have drawn scopes, people may view other teams, and pages shift in some seeds.
+// webhooks have drawn scopes, people may view other teams, pages shift and backups are encrypted in
+// some seeds.
 const firstStrict = 40000
 
 // countActs returns how many acts a seed has.

@@ -171,6 +171,7 @@ func (w *world) export(*rand.Rand) {
 	}
 	w.must(err, "export")
 	w.journal.note("an export: %+v", r)
+	w.checkSealed(dir)
 	after := w.content(h.archive)
 	var words []string
 	for id := range w.oracle.forgot {
@@ -191,7 +192,7 @@ func (w *world) export(*rand.Rand) {
 		_, err := read.person(w.oracle.notes[k].author)
 		w.must(err, "add a person")
 	}
-	back, err := command[importer.Result](ctx, &read, "import", control.ImportRequest{Paths: []string{dir}}, nil)
+	back, err := command[importer.Result](ctx, &read, "import", control.ImportRequest{Paths: []string{dir}, Identity: w.identity()}, nil)
 	if err == nil && len(back.Wrong) > 0 {
 		err = back.Wrong[0]
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"filippo.io/age"
 	"github.com/rs/zerolog"
 )
 
@@ -77,8 +78,10 @@ type world struct {
 	skew     atomic.Int64
 	todo     agenda
 	backups  []backupDone
-	hooks    []*hook // at the archive's own service, by the last part of their addresses
-	forgotAt map[int64]time.Time
+	// backupKey is the key for which backups and exports are encrypted; nil: they are not.
+	backupKey *age.X25519Identity
+	hooks     []*hook // at the archive's own service, by the last part of their addresses
+	forgotAt  map[int64]time.Time
 	// forgetting are the meetings of which a kill cut the forgetting off.
 	forgetting map[int64]time.Time
 	acting     atomic.Bool // the driver does something
@@ -216,6 +219,7 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	w.config = w.drawSettings()
 	w.dataDir = w.newDir()
 	w.must(w.putOldArchive(), "make an old archive")
+	w.must(w.makeBackupKey(), "make a key for backups")
 	return w
 }
 
