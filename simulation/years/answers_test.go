@@ -97,10 +97,14 @@ func (w *world) checkAnswers(t *testing.T, end time.Time) (finding string) {
 	a := answers{w: w, ctx: ctx, archive: ar, index: index, roster: roster.New(ar)}
 	for _, p := range w.org.people {
 		a.comparePerson(p)
+		a.questions = append(a.questions, asked{p, ""})
 		for range 12 {
-			a.ask(p, drawQuestion(g, w.org))
+			q := drawQuestion(g, w.org)
+			a.ask(p, q)
+			a.questions = append(a.questions, asked{p, q.text})
 		}
 	}
+	a.compareFollowed(t)
 	return ""
 }
 
@@ -111,6 +115,8 @@ type answers struct {
 	archive *archive.Archive
 	index   *search.Index
 	roster  *roster.Roster
+
+	questions []asked
 }
 
 // find returns the meetings that answer a person's query, and the facets.

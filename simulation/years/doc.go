@@ -35,6 +35,7 @@
 //	checks_test.go    the properties that must hold, and when
 //	residue_test.go   that nothing is left of forgotten meetings and of secrets
 //	answers_test.go   after a year: searches and counts, for each person
+//	past_test.go      likewise, the answers of an index that followed the archive through the year
 //	world_test.go     one run of a seed
 //	live_test.go      its history, from the first day to the last check
 //	keys_test.go      API keys and webhook secrets, which no log may have

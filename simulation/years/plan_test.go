@@ -147,7 +147,10 @@ func (w *world) makePlan(days int) {
 	if days > 300 {
 		for _, q := range quietDays {
 			w.planAt(day(float64(q.from)), "calm", w.calm)
-			w.planAt(day(float64(q.check)), "check quiet", func() { w.checkWhole(settled) })
+			w.planAt(day(float64(q.check)), "check quiet", func() {
+				w.checkWhole(settled)
+				w.keepCopy()
+			})
 		}
 	}
 	w.planAt(day(busy), "calm", func() {

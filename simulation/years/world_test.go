@@ -78,6 +78,7 @@ type world struct {
 	skew     atomic.Int64
 	todo     agenda
 	backups  []backupDone
+	past     []pastArchive
 	// backupKey is the key for which backups and exports are encrypted; nil: they are not.
 	backupKey *age.X25519Identity
 	hooks     []*hook // at the archive's own service, by the last part of their addresses
