@@ -91,7 +91,7 @@ func upgrade(t *testing.T, path, migrations string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.Migrate(t.Context(), files, nil); err != nil {
+	if err := db.Migrate(t.Context(), files, sqlite.MigrationReports{}); err != nil {
 		t.Fatal(err)
 	}
 }
