@@ -52,9 +52,13 @@ func BenchmarkBackup(b *testing.B) {
 		if err := run("init")(); err != nil {
 			b.Fatal(err)
 		}
-		files := filepath.Join(dir, "archive.db")
-		first, firstRestic := timed("first-s", backUp), timed("restic-first-s", run("backup", files))
-		second, secondRestic := timed("second-s", backUp), timed("restic-second-s", run("backup", files))
+		databases, err := a.DatabaseFiles(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		backUpBeside := run(append([]string{"backup"}, databases...)...)
+		first, firstRestic := timed("first-s", backUp), timed("restic-first-s", backUpBeside)
+		second, secondRestic := timed("second-s", backUp), timed("restic-second-s", backUpBeside)
 		check := timed("verify-s", func() error {
 			_, err := a.Verify(b.Context(), archive.VerifyOptions{SkipMedia: true}, func(d archive.Damage) { b.Error(d) })
 			return err
