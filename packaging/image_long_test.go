@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -21,21 +22,12 @@ import (
 func TestImage(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.OnlyLong(t)
-	for _, name := range []string{"buildah", "debootstrap"} {
-		if _, err := exec.LookPath(name); err != nil || os.Getuid() != 0 {
-			t.Skipf("this test needs root and %s (Debian's buildah and debootstrap)", name)
-		}
-	}
+	needRoot(t)
+	need(t, "buildah")
 	e := newEngine(t)
-	e.makeBuilder(t)
-	modules, compiled := goEnv(t, "GOMODCACHE"), goEnv(t, "GOCACHE")
-	e.do(t, "build", "--isolation=chroot", "--format=docker", "--pull=never", "--build-arg=VERSION=0.0.1", "--tag=minutebook",
-		"--volume="+goEnv(t, "GOROOT")+":/usr/local/go:ro", "--volume="+modules+":"+modules, "--volume="+compiled+":"+compiled, "..")
-	var image struct{ Docker struct{ Config imageConfig } }
-	if err := json.Unmarshal([]byte(e.do(t, "inspect", "--type=image", "minutebook")), &image); err != nil {
-		t.Fatal(err)
-	}
-	c := image.Docker.Config
+	builder := e.makeBuilder(t)
+	e.build(t, "minutebook")
+	c := e.inspect(t, "minutebook").Config
 	if !slices.Equal(slices.Collect(maps.Keys(c.Volumes)), []string{"/data"}) || c.User != "65532:65532" || len(c.Healthcheck.Test) < 2 || c.Healthcheck.Test[0] != "CMD" {
 		t.Fatalf("the image is %+v", c)
 	}
@@ -46,6 +38,51 @@ func TestImage(t *testing.T) {
 	defer startUntil(t, exec.CommandContext(ctx, "buildah", slices.Concat(run, c.Entrypoint, c.Cmd)...), cancel)()
 	becomeFirst(t, port, func(args ...string) string { return command(t, "buildah", slices.Concat(run, c.Entrypoint, args)...) })
 	command(t, "buildah", slices.Concat(run, c.Healthcheck.Test[1:])...)
+	t.Run("arm64", func(t *testing.T) { e.runEmulated(t, builder) })
+}
+
+// runEmulated has Buildah build the image for the other processor, as the Dockerfile says how,
+// and runs its program in an emulator. Buildah 1.28 looks for a builder of the image's platform,
+// whatever the Dockerfile says: this machine's own is called that.
+func (e engine) runEmulated(t *testing.T, builder string) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the emulator is for arm64 beside amd64")
+	}
+	need(t, "qemu-aarch64")
+	container := strings.TrimSpace(e.do(t, "from", "--pull=never", builder))
+	e.do(t, "config", "--arch=arm64", container)
+	e.do(t, "commit", "--quiet", "--rm", container, builder)
+	e.build(t, "other", "--platform=linux/arm64")
+	if a := e.inspect(t, "other").Architecture; a != "arm64" {
+		t.Errorf("the image is for %s", a)
+	}
+	root := strings.TrimSpace(e.do(t, "mount", strings.TrimSpace(e.do(t, "from", "--pull=never", "--platform=linux/arm64", "other"))))
+	if out := command(t, "qemu-aarch64", filepath.Join(root, "usr/bin/minutebook"), "version"); !strings.Contains(out, "minutebook 0.0.1") || !strings.Contains(out, "arm64") {
+		t.Errorf("version: %s", out)
+	}
+}
+
+// build builds the Dockerfile with this machine's Go and its caches.
+func (e engine) build(t *testing.T, tag string, args ...string) {
+	t.Helper()
+	modules, compiled := goEnv(t, "GOMODCACHE"), goEnv(t, "GOCACHE")
+	e.do(t, slices.Concat([]string{"build", "--isolation=chroot", "--format=docker", "--pull=never", "--build-arg=VERSION=0.0.1", "--tag=" + tag,
+		"--volume=" + goEnv(t, "GOROOT") + ":/usr/local/go:ro", "--volume=" + modules + ":" + modules, "--volume=" + compiled + ":" + compiled}, args, []string{".."})...)
+}
+
+// inspect returns the description of an image.
+func (e engine) inspect(t *testing.T, tag string) image {
+	t.Helper()
+	var i struct{ Docker image }
+	if err := json.Unmarshal([]byte(e.do(t, "inspect", "--type=image", tag)), &i); err != nil {
+		t.Fatal(err)
+	}
+	return i.Docker
+}
+
+type image struct {
+	Architecture string
+	Config       imageConfig
 }
 
 // imageConfig has the settings that an image gives its containers.
@@ -85,7 +122,7 @@ func (e engine) do(t *testing.T, args ...string) string {
 // asked. In its place stands the Debian that it is made of, with the certificates of this machine.
 // This machine's Go and its caches are mounted there, but for the time zones, which the
 // Dockerfile copies.
-func (e engine) makeBuilder(t *testing.T) {
+func (e engine) makeBuilder(t *testing.T) (name string) {
 	t.Helper()
 	text, err := os.ReadFile("../Dockerfile")
 	if err != nil {
@@ -95,16 +132,15 @@ func (e engine) makeBuilder(t *testing.T) {
 	if from == nil {
 		t.Fatal("the Dockerfile begins with another image")
 	}
-	root := filepath.Join(t.TempDir(), "debian")
-	if out, err := exec.Command("debootstrap", "--variant=minbase", "--include=gcc,libc6-dev,ca-certificates", from[2], root).CombinedOutput(); err != nil {
-		t.Skipf("no Debian can be made here: %v: %.500s", err, out)
-	}
+	root := makeDebian(t, from[2], "gcc,libc6-dev,ca-certificates")
 	container := strings.TrimSpace(e.do(t, "from", "scratch"))
 	e.do(t, "add", "--quiet", container, root, "/")
 	e.do(t, "add", "--quiet", container, "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/certs/ca-certificates.crt")
 	e.do(t, "add", "--quiet", container, filepath.Join(goEnv(t, "GOROOT"), "lib", "time"), "/usr/local/go/lib/time")
 	e.do(t, "config", "--env=PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin", "--env=GOMODCACHE="+goEnv(t, "GOMODCACHE"), "--env=GOCACHE="+goEnv(t, "GOCACHE"), container)
-	e.do(t, "commit", "--quiet", "--rm", container, "docker.io/library/"+from[1])
+	name = "docker.io/library/" + from[1]
+	e.do(t, "commit", "--quiet", "--rm", container, name)
+	return name
 }
 
 // goEnv returns a setting of the go command.

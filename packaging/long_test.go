@@ -83,14 +83,37 @@ func command(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
+// lack skips a test, which make long names at its end, or fails it where the environment has
+// CI: there everything is expected to be.
+func lack(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// need looks for programs, which make long installs on a Debian.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, name := range programs {
+		if _, err := exec.LookPath(name); err != nil {
+			lack(t, "%s is not here; make long installs it on a Debian", name)
+		}
+	}
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		lack(t, "only root can do this")
+	}
+}
+
 // installDebian installs a .deb into an empty root, runs it there and removes it.
 func installDebian(t *testing.T, deb string) {
-	if os.Getuid() != 0 {
-		t.Skip("dpkg --root and chroot need root")
-	}
-	if _, err := exec.LookPath("dpkg"); err != nil {
-		t.Skip("packages of Debian are installed only on Debian")
-	}
+	needRoot(t)
+	need(t, "dpkg")
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
 		t.Fatal(err)
@@ -130,9 +153,7 @@ func installDebian(t *testing.T, deb string) {
 
 // runImage runs the program in a root with the files of the image.
 func runImage(t *testing.T, archive string) {
-	if os.Getuid() != 0 {
-		t.Skip("chroot needs root")
-	}
+	needRoot(t)
 	root := t.TempDir()
 	command(t, "sh", "-c", `cd "$1" && mkdir -p usr/bin etc/minutebook data backups && tar -xzOf "$2" --wildcards '*/minutebook' >usr/bin/minutebook &&
 		chmod 755 . usr usr/bin etc etc/minutebook usr/bin/minutebook && cp "$3" etc/minutebook/config.toml && chmod 644 etc/minutebook/config.toml &&

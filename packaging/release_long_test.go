@@ -17,11 +17,8 @@ import (
 // installRPM installs the .rpm with its scripts into a copy of this system that is thrown away,
 // makes an archive there and removes the package. It has the files of the .deb.
 func installRPM(t *testing.T, rpm, deb string) {
-	for _, name := range []string{"rpm", "dpkg-deb"} {
-		if _, err := exec.LookPath(name); err != nil || os.Getuid() != 0 {
-			t.Skipf("this test needs root and %s (Debian's rpm)", name)
-		}
-	}
+	needRoot(t)
+	need(t, "rpm", "dpkg-deb")
 	root := copyOfSystem(t)
 	in := func(args ...string) string {
 		return command(t, "rpm", append([]string{"--root", root, "--dbpath", "/var/lib/rpm"}, args...)...)
@@ -79,7 +76,7 @@ func copyOfSystem(t *testing.T) string {
 		mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"`, "sh", dir).CombinedOutput()
 	t.Cleanup(func() { _ = exec.Command("sh", "-c", `umount "$1/root"; umount "$1"`, "sh", dir).Run() })
 	if err != nil {
-		t.Skipf("file systems cannot be mounted here: %v: %s", err, out)
+		lack(t, "file systems cannot be mounted here: %v: %s", err, out)
 	}
 	return filepath.Join(dir, "root")
 }
@@ -90,11 +87,7 @@ func runEmulated(t *testing.T, dir string) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the emulator is for arm64 beside amd64")
 	}
-	for _, name := range []string{"aarch64-linux-gnu-gcc", "qemu-aarch64", "dpkg-deb", "rpm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("this test needs %s (Debian's gcc-aarch64-linux-gnu, libc6-dev-arm64-cross, qemu-user and rpm)", name)
-		}
-	}
+	need(t, "aarch64-linux-gnu-gcc", "qemu-aarch64", "dpkg-deb", "rpm") // without the first a release has no arm64
 	deb := command(t, "dpkg-deb", "-f", match(t, dir, "*_arm64.deb"), "Architecture")
 	rpm := command(t, "rpm", "-q", "--qf", "%{ARCH}", "-p", match(t, dir, "*_arm64.rpm"))
 	if strings.TrimSpace(deb) != "arm64" || rpm != "aarch64" {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,27 +22,27 @@ import (
 func TestServiceUnderSystemd(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.OnlyLong(t)
-	for _, name := range []string{"debootstrap", "systemd-nspawn", "nsenter"} {
-		if _, err := exec.LookPath(name); err != nil || os.Getuid() != 0 {
-			t.Skipf("this test needs root and %s (Debian's debootstrap and systemd-container)", name)
-		}
-	}
-	root := filepath.Join(t.TempDir(), "debian")
-	if out, err := exec.Command("debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv,curl,procps", "bookworm", root).CombinedOutput(); err != nil {
-		t.Skipf("no Debian can be made here: %v: %.500s", err, out)
-	}
+	needRoot(t)
+	need(t, "systemd-nspawn", "nsenter")
+	root := makeDebian(t, "bookworm", "systemd,systemd-sysv,curl,procps,sudo")
+	// Nothing is downloaded there: it has no network.
+	command(t, "sh", "-c", `mkdir "$1/srv/packages" && echo 'APT::Install-Recommends "false";' >"$1/etc/apt/apt.conf.d/test"`, "sh", root)
 	t.Setenv("ARCHES", runtime.GOARCH)
 	for _, version := range []string{"0.0.1", "0.0.2"} {
 		out := t.TempDir()
 		distVersion(t, "..", out, version)
 		command(t, "cp", match(t, out, "*_"+runtime.GOARCH+".deb"), filepath.Join(root, version+".deb"))
 	}
+	command(t, "cp", filepath.Join(root, "0.0.1.deb"), filepath.Join(root, "srv/packages/minutebook_0.0.1_"+runtime.GOARCH+".deb"))
+	install := commands(t, "../docs/install.md", "Debian, Ubuntu, Fedora")[0]
+	if len(install) != 3 {
+		t.Fatalf("docs/install.md has other commands: %q", install)
+	}
 	inside := boot(t, root)
-	steps := []struct {
-		name, script string
-		want         []string
-	}{
-		{"install", `dpkg -i /0.0.1.deb && systemctl enable --now minutebook.socket minutebook 2>&1 && systemctl is-active minutebook minutebook.socket
+	steps := []step{
+		{"installation of the package", "cd /srv/packages && " + strings.ReplaceAll(install[0], "amd64", runtime.GOARCH), []string{"Setting up minutebook (0.0.1)"}},
+		{"start", install[1] + " && " + strings.Replace(install[2], "xdg-open", "curl -sSL", 1), []string{"<title>"}},
+		{"first meeting", `systemctl is-active minutebook minutebook.socket
 			mkdir /srv/in && printf 'WEBVTT\n\n00:01.000 --> 00:02.000\nThe first sentence.\n' >/srv/in/a.vtt && chmod -R a+rX /srv/in
 			minutebook import /srv/in/a.vtt; minutebook search sentence; id minutebook; stat -c '%U %a' /var/lib/minutebook`,
 			[]string{"active\nactive", "1 new", "1 meeting", "uid=", "minutebook 700"}},
@@ -70,14 +71,53 @@ func TestServiceUnderSystemd(t *testing.T) {
 		{"purge", `dpkg -P minutebook && ls -d /var/lib/minutebook/archive.db /etc/minutebook && id minutebook`, []string{"archive.db", "/etc/minutebook", "uid="}},
 		{"after the purge", `dpkg -i /0.0.2.deb && systemctl enable --now minutebook.socket minutebook 2>&1 && minutebook search sentence`, []string{"1 meeting"}},
 	}
-	for _, s := range steps {
+	for _, s := range slices.Insert(steps, slices.IndexFunc(steps, func(s step) bool { return s.name == "crash" }), socketSteps(t)...) {
+		began := time.Now()
 		out := inside(s.script)
+		t.Logf("%s: %.1f s", s.name, time.Since(began).Seconds()) // the first is for docs/benchmarks.md
 		for _, want := range s.want {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: %q is not in\n%s\n%s", s.name, want, out, inside("journalctl -u minutebook -u minutebook.socket -o cat | tail -20"))
 			}
 		}
 	}
+}
+
+// step is a script in the Debian, and parts of its output.
+type step struct {
+	name, script string
+	want         []string
+}
+
+// commands returns the lines of each block of a document's part.
+func commands(t *testing.T, file, heading string) (blocks [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(text), "\n## "+heading+"\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	for i, block := range strings.Split(part, "```") {
+		if i%2 == 1 {
+			blocks = append(blocks, strings.Split(strings.TrimSpace(block), "\n"))
+		}
+	}
+	if blocks == nil {
+		t.Fatalf("%s has no commands in %q", file, heading)
+	}
+	return blocks
+}
+
+// makeDebian makes a root with a Debian and further packages.
+func makeDebian(t *testing.T, suite, packages string) string {
+	t.Helper()
+	need(t, "debootstrap")
+	root := filepath.Join(t.TempDir(), "debian")
+	if out, err := exec.Command("debootstrap", "--variant=minbase", "--include="+packages, suite, root).CombinedOutput(); err != nil {
+		lack(t, "no Debian can be made here: %v: %.500s", err, out)
+	}
+	return root
 }
 
 // boot starts systemd in a root, until the test ends. inside runs a script there.
@@ -106,7 +146,7 @@ func boot(t *testing.T, root string) (inside func(script string) string) {
 			return inside
 		}
 		if time.Now().After(deadline) {
-			t.Skipf("systemd does not come up here: %s", state)
+			lack(t, "systemd does not come up here: %s", state)
 		}
 	}
 }
