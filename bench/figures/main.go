@@ -43,7 +43,7 @@ func measurements(meetings int) []measurement {
 		{"peers", []string{"go", "run", "./bench/peers", "-meetings", n}, nil, peersTable},
 		{"archive", []string{"go", "test", "./bench/archive", "-run", "^$", "-bench", "Apply$|Backup|CorpusSize|ReadMeeting|Export", "-benchtime", "1x", "-args", "-meetings", n}, nil, archiveTable},
 		{"sync", []string{"go", "test", "./bench/sync", "-count=1", "-run", "Figure", "-v"}, []string{size}, syncTable},
-		{"first", []string{"go", "test", "./cmd/minutebook", "-count=1", "-run", "FirstSentence", "-v"}, nil, firstTable},
+		{"first", []string{"go", "test", "./cmd/minutebook", "./packaging", "-count=1", "-run", "FirstSentence|ServiceUnderSystemd", "-v"}, []string{"MINUTEBOOK_LONG=1"}, firstTable},
 		{"rest", []string{"go", "run", "./bench/rest"}, nil, restTable},
 		{"page", []string{"go", "test", "./web", "-run", "^$", "-bench", "Frames|FirstPaint", "-benchtime", "1x"}, nil, pageTable},
 	}

@@ -28,8 +28,10 @@ func TestTables(t *testing.T) {
 			"    downloads_test.go:57: 40 recordings, 100 an hour, fixed window: 24m30s of at least 24m0s (1.021), 40 download requests (1.000 each), 0 links lapsed\n" +
 			"    curl_test.go:40: 3 recordings of 256 MB: 17.11 s, by curl 10.29 s (1.66)\n",
 			[]string{"| 1.032 | API key, 10000 meetings, fixed window | 34m24s | 33m20s", "| 1.021 | 40 recordings, 100 an hour, fixed window | 24m30s |", "| 1.66 | 3 recordings of 256 MB | 17.11 s | 10.29 s: `curl`"}},
-		"first": {firstTable, "    first_sentence_test.go:67: first sentence from the files of the package: 3 commands, 2 fields of forms, 1.4 s\n",
-			[]string{"| the package | 3 | 2 | 1.4 s |"}},
+		"first": {firstTable, "    first_sentence_test.go:67: first sentence from the files of the package: 3 commands, 2 fields of forms, 200 keys, 1.4 s\n" +
+			"    first_sentence_test.go:67: first sentence from the files of the container: 2 commands, 4 fields of forms, 300 keys, 1.6 s\n" +
+			"    systemd_long_test.go:90: installation of the package: 3.5 s\n",
+			[]string{"| the package | 3 | 2 | 200 | 60 | 3.5 | 1.4 | 65 |", "| the container | 2 | 4 | 300 | 90 | not measured | 1.6 | 92 |"}},
 		"rest": {restTable, "| 7 meetings, after the start | resident, MB |\n| --- | --- |\n| 15m0s | 90 |\n", []string{"| 15m0s | 90 |"}},
 		"page": {pageTable, "BenchmarkFrames-2 \t 1\t 13848358344 ns/op\t 16.80 follow-p95-ms\t 1.000 follow/plain\t 16.80 plain-p95-ms\t 16.70 scroll-p95-ms\t 0.9940 scroll/plain\n" +
 			"BenchmarkFirstPaint/home-2 \t 1\t 1 ns/op\t 79493 first-bytes\t 164.0 first-ms\t 6810 next-bytes\t 124.0 next-ms\n",

@@ -25,7 +25,7 @@ import (
 // TestFirstSentence goes from the files of a package, and of the container, to the first
 // sentence that a person finds in their own meetings: by the commands of docs/install.md, as the unit and
 // the image have them run, and by the forms of the page. Five commands are the most. The time
-// is for docs/benchmarks.md; the person's own, and that of dpkg and docker, is not in it.
+// is for docs/benchmarks.md, without that of apt and docker; so are the keys that a person presses.
 func TestFirstSentence(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	install, err := os.ReadFile("../../docs/install.md")
@@ -56,10 +56,14 @@ func TestFirstSentence(t *testing.T) {
 			began, commands := time.Now(), 0
 			for line := range strings.Lines(text) {
 				commands++
-				v.command(strings.TrimSpace(line), email)
+				line, _, _ = strings.Cut(strings.ReplaceAll(line, "you@company.example", email), "#")
+				v.types(strings.TrimSpace(line))
+				v.command(strings.TrimSpace(line))
 			}
 			v.submit("/setup/account", url.Values{"address": {service.url}, "key": {key}})
-			path := "/?q=" + url.QueryEscape(`"`+words+`"`)
+			question := `"` + words + `"`
+			v.types(question)
+			path := "/?q=" + url.QueryEscape(question)
 			found := fmt.Sprintf(`href="/meetings/%d?`, meeting.RecordingID)
 			for deadline := began.Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 				if body := v.get(path); strings.Contains(body, found) {
@@ -68,7 +72,7 @@ func TestFirstSentence(t *testing.T) {
 					t.Fatalf("the sentence is not found: %.3000s", body)
 				}
 			}
-			t.Logf("first sentence from the files of %s: %d commands, %d fields of forms, %.1f s", way.name, commands, v.fields, time.Since(began).Seconds())
+			t.Logf("first sentence from the files of %s: %d commands, %d fields of forms, %d keys, %.1f s", way.name, commands, v.fields, v.keys, time.Since(began).Seconds())
 			if commands == 0 || commands > 5 {
 				t.Errorf("%d commands, and five are the most:\n%s", commands, text)
 			}
@@ -83,10 +87,14 @@ type visitor struct {
 	listens string // where the program of the test has it
 	jar     http.CookieJar
 	fields  int // that were filled in
+	keys    int // that were pressed for commands, fields and the question
 }
 
+// types counts the keys of a text and the one that ends it.
+func (v *visitor) types(text string) { v.keys += len([]rune(text)) + 1 }
+
 // command does the work of a line of docs/install.md.
-func (v *visitor) command(line, email string) {
+func (v *visitor) command(line string) {
 	v.Helper()
 	switch {
 	case strings.HasPrefix(line, "sudo apt install "): // the files are there
@@ -96,7 +104,7 @@ func (v *visitor) command(line, email string) {
 		v.address = strings.TrimPrefix(line, "xdg-open ")
 		v.get("/")
 	case strings.HasPrefix(line, "docker exec minutebook minutebook "):
-		args := strings.Fields(strings.ReplaceAll(strings.TrimPrefix(line, "docker exec minutebook minutebook "), "you@company.example", email))
+		args := strings.Fields(strings.TrimPrefix(line, "docker exec minutebook minutebook "))
 		out, err := exec.Command("minutebook", args...).Output()
 		if err != nil {
 			v.Fatalf("%s: %v", line, err)
@@ -107,7 +115,8 @@ func (v *visitor) command(line, email string) {
 		}
 		const password = "walrus on a wooden bench"
 		v.submit("/invitation", url.Values{"secret": link.Query()["secret"], "password": {password}, "again": {password}})
-		v.fields-- // the secret is in the link
+		v.fields-- // the secret is in the link, which is opened
+		v.keys -= len(link.Query().Get("secret")) + 1
 	default:
 		v.Fatalf("the test knows no way to run %q", line)
 	}
@@ -117,6 +126,9 @@ func (v *visitor) command(line, email string) {
 func (v *visitor) submit(path string, form url.Values) {
 	v.Helper()
 	v.fields += len(form)
+	for name := range form {
+		v.types(form.Get(name))
+	}
 	req, err := http.NewRequest(http.MethodPost, v.address+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		v.Fatal(err)
