@@ -31,7 +31,7 @@ func TestAbsurdParametersAreNoFault(t *testing.T) {
 		"/meetings/1": "t end q find speaker", "/meetings/1/clip.vtt": "t end", "/actions": "person state q age sort", "/people": "q sort", "/calendar": "year", "/now": "x",
 		"/api/v1/search": "q limit moments after facets", "/api/v1/suggest": "q limit", "/api/v1/facet": "field q limit find", "/api/v1/trends": "q by", "/api/v1/meetings": "limit cursor after before person type",
 		"/api/v1/meetings/1/moments": "q limit", "/api/v1/meetings/1/media/clip": "t end", "/api/v1/people": "q limit cursor", "/api/v1/action-items": "state limit cursor age assignee q",
-		"/api/v1/calendar": "year from to", "/api/v1/changes": "from", "/api/v1/status/events": "events"} {
+		"/api/v1/calendar": "year from to", "/api/v1/changes": "from recording_id", "/api/v1/status/events": "events"} {
 		for name := range strings.FieldsSeq(names) {
 			for _, value := range absurd {
 				if name == "events" && value == "99999999999999999999" {
@@ -86,19 +86,30 @@ func TestFeedsOfHostileNamesAreXML(t *testing.T) {
 func FuzzRequests(f *testing.F) {
 	s := newSite(f, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"The walrus sings.","timestamp":"00:02:05"}],"action_items":[{"description":"Count them","recording_timestamp":"00:01:05"}]`))
 	s.server.Logger = zerolog.Nop()
-	reads := strings.Fields("/ /refine /facet /trends /saved /meetings/1 /meetings/1/clip.vtt /actions /people /calendar /api/v1/search /api/v1/suggest /api/v1/facet /api/v1/trends /api/v1/meetings /api/v1/meetings/1/moments /api/v1/people /api/v1/action-items /api/v1/calendar")
+	s.attachVideo(1)
+	saved, err := s.notes.Save(f.Context(), notes.Owner, "walruses", "walrus")
+	if err != nil {
+		f.Fatal(err)
+	}
+	feed, err := s.notes.MakeFeed(f.Context(), notes.Owner, saved.ID, time.Time{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	reads := strings.Fields("/ /refine /facet /trends /saved /meetings/1 /meetings/1/clip.vtt /actions /people /calendar /api/v1/search /api/v1/suggest /api/v1/facet /api/v1/trends /api/v1/meetings /api/v1/meetings/1/moments /api/v1/people /api/v1/action-items /api/v1/calendar " +
+		"/api/v1/changes /api/v1/meetings/1/media /api/v1/meetings/1/media/video /api/v1/meetings/1/media/clip /api/v1/meetings/1/revisions /api/v1/meetings/1/notes /api/v1/status /api/v1/now /now /status /setup /help /calendar/2026-06 /me /admin/people /admin/audit /feeds/x /feeds/" + feed)
 	writes := strings.Fields("/api/v1/action-items/tick /api/v1/people/merge /api/v1/saved-searches /api/v1/meetings/1/notes /saved /meetings/1/notes /actions/tick /people/merge")
 	for i := range reads {
-		f.Add(byte(i), byte(i), "q=walrus&limit=1&field=person&t=125&by=team&cursor=1-2", []byte(`{"recording_id":1,"offset_seconds":65,"description":"Count them","done":true}`))
+		f.Add(byte(i), byte(i), "bytes=0-3,-1", "from=AAAA&q=walrus&limit=1&field=person&t=125&by=team&cursor=1-2", []byte(`{"recording_id":1,"offset_seconds":65,"description":"Count them","done":true}`))
 	}
-	f.Add(byte(13), byte(1), "q=\x00&q=%zz", []byte(`{"names":["a","b"],"same":true}`))
-	f.Add(byte(1), byte(3), "q=walrus&sort=date&add=person:bo&where=x", []byte("text=a%00b&at=1e300"))
+	f.Add(byte(13), byte(1), "bytes=9999999-", "q=\x00&q=%zz", []byte(`{"names":["a","b"],"same":true}`))
+	f.Add(byte(1), byte(3), "", "q=walrus&sort=date&add=person:bo&where=x", []byte("text=a%00b&at=1e300"))
 	handler := s.server.handler()
-	f.Fuzz(func(t *testing.T, read, write byte, query string, body []byte) {
+	f.Fuzz(func(t *testing.T, read, write byte, ranges, query string, body []byte) {
 		ask := func(method, path, kind string) {
 			r := httptest.NewRequestWithContext(t.Context(), method, "http://notes.example"+path, bytes.NewReader(body))
 			r.URL.RawQuery = query
 			r.Header.Set("Content-Type", kind)
+			r.Header.Set("Range", ranges)
 			r.Header.Set("Sec-Fetch-Site", "same-origin")
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)

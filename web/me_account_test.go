@@ -202,7 +202,7 @@ func TestAnAdminLearnsWhatIsMissing(t *testing.T) {
 	s.wants(http.StatusNotFound, http.MethodGet, "/me/account/app", nil)
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ type issuer struct {
 	discovery map[string]any // beside, or in place of, the usual
 }
 
-func newIssuer(t *testing.T) *issuer {
+func newIssuer(t testing.TB) *issuer {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(t, err)
@@ -67,7 +67,7 @@ func newIssuer(t *testing.T) *issuer {
 func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
 
 // sign returns a token with the claims, signed by a function of the text.
-func sign(t *testing.T, alg string, claims any, signature func(text string) []byte) string {
+func sign(t testing.TB, alg string, claims any, signature func(text string) []byte) string {
 	t.Helper()
 	header, err := json.Marshal(map[string]string{"alg": alg, "kid": "1", "typ": "JWT"})
 	must(t, err)
@@ -78,7 +78,7 @@ func sign(t *testing.T, alg string, claims any, signature func(text string) []by
 }
 
 // signer returns a function that signs a text as RS256.
-func signer(t *testing.T, key *rsa.PrivateKey) func(text string) []byte {
+func signer(t testing.TB, key *rsa.PrivateKey) func(text string) []byte {
 	return func(text string) []byte {
 		sum := sha256.Sum256([]byte(text))
 		signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])

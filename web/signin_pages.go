@@ -214,7 +214,7 @@ func (s *server) refuseInvitation(err error) error {
 			return &failure{http.StatusGone, sentence(reason)}
 		}
 	}
-	if errors.Is(err, access.ErrManyKeys) {
+	if errors.Is(err, access.ErrManyKeys) || errors.Is(err, access.ErrKnownKey) {
 		return &failure{http.StatusUnprocessableEntity, sentence(err)}
 	}
 	return err

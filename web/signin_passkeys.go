@@ -265,7 +265,7 @@ func (s *server) finishPasskey(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	err = s.Entry.People.AddPasskey(r.Context(), person, n.Label, credential)
-	if errors.Is(err, access.ErrManyKeys) {
+	if errors.Is(err, access.ErrManyKeys) || errors.Is(err, access.ErrKnownKey) {
 		return &failure{http.StatusUnprocessableEntity, sentence(err)}
 	}
 	if err != nil {

@@ -23,6 +23,7 @@ const maxPasskeys = 20
 var (
 	ErrNoPasskey   = errors.New("this passkey is not known here: sign in another way, and add it again")
 	ErrManyKeys    = fmt.Errorf("a person has up to %d passkeys: remove one first", maxPasskeys)
+	ErrKnownKey    = errors.New("this passkey was added before: sign in with it, or add another one")
 	ErrOnlyPasskey = errors.New("this is the only way in which you sign in: set a password or add another passkey first")
 )
 
@@ -126,7 +127,7 @@ func (d *DB) Passkeys(ctx context.Context, person int64) ([]Passkey, error) {
 }
 
 // AddPasskey stores a new passkey of a person. It fails with [ErrManyKeys] when the
-// person has too many.
+// person has too many, and with [ErrKnownKey] when anybody has this one.
 func (d *DB) AddPasskey(ctx context.Context, person int64, label string, c *webauthn.Credential) error {
 	return d.changePerson(ctx, personActor(person), PasskeyAdded, person, func(tx *sql.Tx, _ Person) error {
 		return d.storePasskey(ctx, tx, person, label, c)
@@ -138,11 +139,14 @@ func (d *DB) storePasskey(ctx context.Context, tx *sql.Tx, person int64, label s
 	if err != nil {
 		return fmt.Errorf("add passkey: %w", err)
 	}
-	var n int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM passkeys WHERE person = ?`, person).Scan(&n); err != nil {
+	var n, known int
+	err = tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM passkeys WHERE person = ?), EXISTS (SELECT 1 FROM passkeys WHERE id = ?)`, person, c.ID).Scan(&n, &known)
+	switch {
+	case err != nil:
 		return fmt.Errorf("count passkeys: %w", err)
-	}
-	if n >= maxPasskeys {
+	case known > 0:
+		return ErrKnownKey
+	case n >= maxPasskeys:
 		return ErrManyKeys
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO passkeys (id, person, label, credential, created_at) VALUES (?, ?, ?, ?, ?)`,

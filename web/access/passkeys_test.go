@@ -15,6 +15,7 @@ func TestPasskeysAreBounded(t *testing.T) {
 	}
 	wantErr(t, "one too many", f.AddPasskey(ctx, ann.ID, "x", &webauthn.Credential{ID: []byte{2}}), ErrManyKeys)
 	wantErr(t, "another person's first", f.AddPasskey(ctx, bob.ID, "x", &webauthn.Credential{ID: []byte{3}}), nil)
+	wantErr(t, "another person's again", f.AddPasskey(ctx, ann.ID, "x", &webauthn.Credential{ID: []byte{3}}), ErrKnownKey)
 	wantErr(t, "remove another person's", f.RemovePasskey(ctx, ann.ID, []byte{3}), ErrNoPasskey)
 	for i := range maxPasskeys - 1 {
 		wantErr(t, "remove", f.RemovePasskey(ctx, ann.ID, []byte{1, byte(i)}), nil)
