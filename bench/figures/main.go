@@ -45,6 +45,7 @@ func measurements(meetings int) []measurement {
 		{"sync", []string{"go", "test", "./bench/sync", "-count=1", "-run", "Figure", "-v"}, []string{size}, syncTable},
 		{"first", []string{"go", "test", "./cmd/minutebook", "./packaging", "-count=1", "-run", "FirstSentence|ServiceUnderSystemd", "-v"}, []string{"MINUTEBOOK_LONG=1"}, firstTable},
 		{"rest", []string{"go", "run", "./bench/rest"}, nil, restTable},
+		{"upgrade", []string{"go", "run", "./bench/upgrade", "-meetings", n}, nil, upgradeTable},
 		{"page", []string{"go", "test", "./web", "-run", "^$", "-bench", "Frames|FirstPaint", "-benchtime", "1x"}, nil, pageTable},
 	}
 }

@@ -55,6 +55,12 @@ func restTable(output string) (string, error) {
 	return output, err
 }
 
+// upgradeTable is of bench/upgrade, which prints it.
+func upgradeTable(output string) (string, error) {
+	_, err := find(`(?m)^\| [\d.]+ \| the next start \|`, output)
+	return output, err
+}
+
 var firstSentence = regexp.MustCompile(`(?m)^ +\w+\.go:\d+: first sentence from the files of ([\w ]+): (\d+) commands, (\d+) fields of forms, (\d+) keys, ([\d.]+) s$`)
 
 // installed is the log line of the package's installation in a Debian that systemd has started.

@@ -32,7 +32,8 @@ func TestTables(t *testing.T) {
 			"    first_sentence_test.go:67: first sentence from the files of the container: 2 commands, 4 fields of forms, 300 keys, 1.6 s\n" +
 			"    systemd_long_test.go:90: installation of the package: 3.5 s\n",
 			[]string{"| the package | 3 | 2 | 200 | 60 | 3.5 | 1.4 | 65 |", "| the container | 2 | 4 | 300 | 90 | not measured | 1.6 | 92 |"}},
-		"rest": {restTable, "| 7 meetings, after the start | resident, MB |\n| --- | --- |\n| 15m0s | 90 |\n", []string{"| 15m0s | 90 |"}},
+		"rest":    {restTable, "| 7 meetings, after the start | resident, MB |\n| --- | --- |\n| 15m0s | 90 |\n", []string{"| 15m0s | 90 |"}},
+		"upgrade": {upgradeTable, "| to the peer | 7 meetings | seconds |\n| --- | --- | --- |\n| 0.010 | the next start | 0.1 | 60 |\n", []string{"| 0.010 | the next start | 0.1 |"}},
 		"page": {pageTable, "BenchmarkFrames-2 \t 1\t 13848358344 ns/op\t 16.80 follow-p95-ms\t 1.000 follow/plain\t 16.80 plain-p95-ms\t 16.70 scroll-p95-ms\t 0.9940 scroll/plain\n" +
 			"BenchmarkFirstPaint/home-2 \t 1\t 1 ns/op\t 79493 first-bytes\t 164.0 first-ms\t 6810 next-bytes\t 124.0 next-ms\n",
 			[]string{"| home | 79.5 | 164 | 6.8 | 124 |", "| 0.994 | scroll | 16.7 | 16.8 |", "| 1 | follow | 16.8 | 16.8 |"}},

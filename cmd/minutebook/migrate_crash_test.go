@@ -6,27 +6,36 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"minutebook/internal/sqlite"
+	"minutebook/internal/sqlite/dump"
+	"minutebook/internal/sqlite/frozen"
 	"minutebook/internal/testrun"
 )
 
 // TestMigrationOfALargeArchiveIsInterrupted stops and kills the program again and again
-// while it opens an archive of an early version with thousands of meetings, in a long run
-// with 160,000: each next start goes on, and the last one has all meetings.
+// while it opens an archive of an earlier version with thousands of meetings, in a long run
+// with 160,000: each next start goes on, and the last one has all meetings. Those of the first
+// release have several versions, and are decided again.
 func TestMigrationOfALargeArchiveIsInterrupted(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	doublings, tries := 10, 6
-	if testrun.IsLong() {
-		doublings, tries = 15, 8
+	for version, copies := range map[string][2]int64{"20": {1 << 10, 1 << 15}, "0.9.0": {1 << 7, 1 << 12}} {
+		t.Run(version, func(t *testing.T) {
+			if testrun.IsLong() {
+				interruptMigration(t, version, copies[1], 8)
+			} else {
+				interruptMigration(t, version, copies[0], 6)
+			}
+		})
 	}
-	data := filepath.Join(t.TempDir(), "data")
-	meetings := earlyArchive(t, data, doublings)
+}
+
+// interruptMigration ends the program so many times while it opens copies of a frozen archive.
+func interruptMigration(t *testing.T, version string, copies int64, tries int) {
+	data, meetings := earlyArchive(t, version, copies)
 	whole := t.TempDir()
 	if err := os.CopyFS(whole, os.DirFS(data)); err != nil {
 		t.Fatal(err)
@@ -66,50 +75,27 @@ func TestMigrationOfALargeArchiveIsInterrupted(t *testing.T) {
 	t.Logf("%d meetings, undisturbed in %v; ended by %v", meetings, took, ended)
 }
 
-// earlyArchive makes an archive of the first version that is kept as SQL, with the five
-// meetings there doubled some times, and returns their number.
-func earlyArchive(t *testing.T, dir string, doublings int) (meetings int) {
+// earlyArchive makes an archive of an earlier version that is kept as SQL, with so many copies
+// of the five meetings there.
+func earlyArchive(t *testing.T, version string, copies int64) (data string, meetings int64) {
 	t.Helper()
-	text, err := os.ReadFile("../../archive/testdata/schemas/20.sql")
-	if err == nil {
-		err = os.MkdirAll(filepath.Join(dir, "media"), 0o700)
-	}
+	data = frozen.Directory(t, version)
+	err := os.MkdirAll(filepath.Join(data, "media"), 0o700)
 	if err == nil { // its recordings are lost
-		err = os.WriteFile(filepath.Join(dir, "media", "archive-id"), nil, 0o600)
+		err = os.WriteFile(filepath.Join(data, "media", "archive-id"), nil, 0o600)
+	}
+	if err == nil {
+		const ids, numbers, revisions = 1_000_000_000, 8, 64 // more than those there
+		err = dump.Repeat(t.Context(), filepath.Join(data, "archive.db"), filepath.Join(frozen.Directory(t, version), "archive.db"), 1, copies-1, dump.Keys{
+			"meetings":     {"recording_id": ids, "number": numbers},
+			"parts":        {"recording_id": ids, "revision_id": revisions},
+			"revisions":    {"id": revisions, "recording_id": ids},
+			"bodies":       {"revision_id": revisions},
+			"observations": {"revision_id": revisions},
+		})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sqlite.Connect(filepath.Join(dir, "archive.db"), "?mode=rwc&_foreign_keys=0&_synchronous=OFF", nil)
-	defer db.Close()
-	if _, err := db.Exec(string(text)); err != nil {
-		t.Fatal(err)
-	}
-	const revisions = 64 // more than the ids of revisions there
-	for done := range doublings {
-		for table, key := range map[string]map[string]int{ // the keys that grow, and by how much
-			"meetings":  {"recording_id": 5 << done, "number": 5 << done},
-			"parts":     {"recording_id": 5 << done, "revision_id": revisions << done},
-			"revisions": {"id": revisions << done, "recording_id": 5 << done},
-			"bodies":    {"revision_id": revisions << done},
-		} {
-			columns, err := sqlite.Column[string](t.Context(), db, `SELECT name FROM pragma_table_info(?)`, table)
-			if err != nil {
-				t.Fatal(err)
-			}
-			values := slices.Clone(columns)
-			for i, column := range columns {
-				if by := key[column]; by > 0 {
-					values[i] = fmt.Sprintf("%s + %d", column, by)
-				}
-			}
-			if _, err := db.Exec(`INSERT INTO ` + table + ` (` + strings.Join(columns, ", ") + `) SELECT ` + strings.Join(values, ", ") + ` FROM ` + table); err != nil {
-				t.Fatalf("%s: %v", table, err)
-			}
-		}
-	}
-	if err := db.QueryRow(`SELECT count(*) FROM meetings`).Scan(&meetings); err != nil {
-		t.Fatal(err)
-	}
-	return meetings
+	return data, 5 * copies
 }

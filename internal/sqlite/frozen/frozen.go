@@ -4,7 +4,6 @@
 package frozen
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"minutebook/internal/sqlite"
+	"minutebook/internal/sqlite/dump"
 )
 
 // schemas is the folder of the frozen files in a package with a database.
@@ -43,7 +43,9 @@ func Directory(t testing.TB, version string) string {
 	for name, folder := range folders {
 		file := filepath.Join(root(t), folder, schemas, version+".sql")
 		if _, err := os.Stat(file); err == nil {
-			restore(t, file, filepath.Join(dir, name))
+			if err := dump.Restore(file, filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	return dir
@@ -61,23 +63,6 @@ func root(t testing.TB) string {
 	return ""
 }
 
-// restore makes the database of a frozen file at path.
-func restore(t testing.TB, file, path string) {
-	t.Helper()
-	content, err := os.ReadFile(file)
-	if err == nil {
-		err = os.WriteFile(path, nil, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := sqlite.Connect(path, "", nil)
-	_, err = db.Exec(string(content))
-	if err = errors.Join(err, db.Close()); err != nil {
-		t.Fatalf("restore %s: %v", file, err)
-	}
-}
-
 // Compare fails the test unless the database that was restored from a file and upgraded has
 // the schema of a new one, and all rows of the file in the columns that both have. but names
 // the places that an upgrade changes: as TABLE or TABLE.COLUMN.
@@ -89,7 +74,10 @@ func Compare(t testing.TB, file string, upgraded, fresh *sqlite.DB, but ...strin
 		t.Errorf("the schema is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	path := filepath.Join(t.TempDir(), "frozen.db")
-	restore(t, file, path)
+	err := dump.Restore(file, path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	old, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
