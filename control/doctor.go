@@ -208,10 +208,13 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 	ctx, cancel := context.WithTimeout(api.WithoutRepetition(api.WithPriority(ctx, api.PriorityPerson)), accountTime)
 	defer cancel()
 	page, err := client.MeetingTypesPage(ctx, "")
+	refused := refusedUntil(ctx, client)
 	switch {
 	case err == nil:
 		e.add(subject, SeverityOK, "", "the service answers")
 		e.examineClock(page.Date, page.AnsweredAt)
+	case !refused.IsZero() && (errors.Is(err, context.DeadlineExceeded) || api.IsBlocked(err)):
+		e.add(subject, SeverityWarning, "wait; does another program call it with the same key? Where its limits were reset: minutebook sync --resume --account "+account, "the service asks not to be called before %s (429)", refused.UTC().Format(time.DateTime))
 	case errors.Is(err, context.DeadlineExceeded):
 		e.add(subject, SeverityWarning, "is base_url right, and the network there? The call may also wait for the account's budget", "%s", noAnswer(client.Repeated()))
 	case api.IsAccountRefused(err) && !api.IsNotFound(err):
@@ -225,6 +228,17 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 	default:
 		e.add(subject, SeverityError, "check base_url, which ends in /external/v1, and that its user is active", "the call fails: %v", err)
 	}
+}
+
+// refusedUntil returns the time before which the service refuses the calls of a client, or zero.
+func refusedUntil(ctx context.Context, client *api.Client) (until time.Time) {
+	used, err := client.Usage(context.WithoutCancel(ctx))
+	for _, u := range used {
+		if err == nil && u.Blocked.After(until) {
+			until = u.Blocked
+		}
+	}
+	return until
 }
 
 // noAnswer says that a call was given up, and why its last try failed, if one did.

@@ -23,18 +23,23 @@ import (
 // examineDisk measures the disk of the data directory.
 func (e *examination) examineDisk(ctx context.Context) {
 	dir := e.h.Archive.Dir()
-	p99, err := measureSync(dir)
+	e.judgeWrites(measureSync(dir))
+	// Without a size measureSync has reported it; without samples there is no forecast.
+	if disk, _ := e.h.disk(ctx); disk.Size > 0 {
+		e.examineSpace(disk, recentGrowth(dir, time.Now()), e.h.Archive.Now())
+	}
+}
+
+// judgeWrites adds the finding of the time within which 99 of 100 writes reach the disk, or of
+// the error of a write.
+func (e *examination) judgeWrites(p99 time.Duration, err error) {
 	switch {
 	case err != nil:
 		e.add("disk", SeverityError, "is the disk full, or read-only?", "nothing can be written: %v", err)
 	case p99 > fsyncWarning:
 		e.add("disk", SeverityWarning, "use a faster disk for data_dir, or expect slow answers to deliveries", "99 of 100 writes reach it within %s", p99.Round(time.Millisecond))
 	default:
-		e.add("disk", SeverityOK, "", "99 of 100 writes reach it within %s", p99.Round(100*time.Microsecond))
-	}
-	// Without a size measureSync has reported it; without samples there is no forecast.
-	if disk, _ := e.h.disk(ctx); disk.Size > 0 {
-		e.examineSpace(disk, recentGrowth(dir, time.Now()), e.h.Archive.Now())
+		e.add("disk", SeverityOK, "", "99 of 100 writes reach it within %s", max(100*time.Microsecond, p99.Round(100*time.Microsecond)))
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"minutebook/config"
@@ -111,7 +110,10 @@ func (m *Main) examineConfiguration(ctx context.Context, cfg *config.Config) (fi
 			}
 		}
 	}
-	return append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityOK, Text: "it is in order"})
+	if len(findings) == 0 {
+		findings = append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityOK, Text: "it is in order"})
+	}
+	return findings
 }
 
 // wideFile is a file or a directory that others can reach, and the mode that closes it.
@@ -169,13 +171,6 @@ func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
 	return findings
 }
 
-// logWideSecrets warns of secrets that others can read. The archive does so of its own files.
-func (m *Main) logWideSecrets(cfg *config.Config, log zerolog.Logger) {
-	for _, w := range m.findWide(cfg, m.secretPaths(cfg)) {
-		log.Warn().Str("path", w.path).Stringer("mode", w.mode).Str("private", w.private).Msg("others can reach this; chmod it to the mode in private")
-	}
-}
-
 // owner returns the number of the user to whom a file belongs.
 func owner(info fs.FileInfo) uint32 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -193,25 +188,30 @@ func examinePage(ctx context.Context, cfg *config.Config) []control.Finding {
 	if cfg.Web.Access == config.AccessOwner {
 		path = "/" // where nobody signs in
 	}
+	failed := func(text string) []control.Finding {
+		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: text, Remedy: remedy}}
+	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Web.PublicURL+path, nil)
 	if err != nil {
-		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: err.Error(), Remedy: remedy}}
+		return failed(err.Error())
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: "it does not answer at its public address: " + outbound.ExplainTLS(err).Error(), Remedy: remedy}}
+		return failed("it does not answer at its public address: " + outbound.ExplainTLS(err).Error())
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
-	if resp.StatusCode == http.StatusMisdirectedRequest {
+	switch status := resp.StatusCode; {
+	case cfg.Web.Access == config.AccessOwner && (status == http.StatusForbidden || status == http.StatusMisdirectedRequest):
+		remedy = `remove the proxy, or write access = "people" or "proxy" under [web]: a page that asks nobody who they are answers no proxy`
+	case status == http.StatusMisdirectedRequest:
 		remedy = "let the proxy pass on the Host of the request"
+	case status < 400, status < 500 && cfg.Web.Access == config.AccessProxy: // such a proxy refuses whoever has not signed in
+		return []control.Finding{{Subject: "page", Severity: control.SeverityOK, Text: cfg.Web.PublicURL + " answers"}}
 	}
-	if resp.StatusCode >= 400 && cfg.Web.Access != config.AccessProxy || resp.StatusCode >= 500 {
-		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: cfg.Web.PublicURL + " answers " + resp.Status, Remedy: remedy}}
-	}
-	return []control.Finding{{Subject: "page", Severity: control.SeverityOK, Text: cfg.Web.PublicURL + " answers"}}
+	return failed(cfg.Web.PublicURL + " answers " + resp.Status)
 }
 
 // providerTime is how long the OpenID provider may take to answer.

@@ -57,6 +57,7 @@ func TestDoctorTriesEverything(t *testing.T) {
 		t.Fatalf("a delivery by a wrong secret: %+v, %v", resp, err)
 	}
 	cmd := exec.Command("minutebook", "doctor", "--json", "-c", file)
+	cmd.Env = withoutSettings()
 	out, err := cmd.Output()
 	if cmd.ProcessState.ExitCode() != exitDoctorError {
 		t.Fatalf("exit code %d, %v: %s", cmd.ProcessState.ExitCode(), err, out)

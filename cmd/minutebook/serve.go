@@ -81,6 +81,13 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 	return g.Wait()
 }
 
+// logWideSecrets warns of secrets that others can read. The archive does so of its own files.
+func (m *Main) logWideSecrets(cfg *config.Config, log zerolog.Logger) {
+	for _, w := range m.findWide(cfg, m.secretPaths(cfg)) {
+		log.Warn().Str("path", w.path).Stringer("mode", w.mode).Str("private", w.private).Msg("others can reach this; chmod it to the mode in private")
+	}
+}
+
 // loadFile loads the configuration, and identifies its file as it was before: a file
 // that changes meanwhile counts as changed. running is the data directory of this process, ""
 // before it has one.
