@@ -39,14 +39,19 @@ func measurements(meetings int) []measurement {
 		size = "MINUTEBOOK_BENCH=full"
 	}
 	return []measurement{
-		{"receiver", []string{"go", "run", "./bench/receiver", "-rounds", "3", "-time", "3s", "-only", "full,half,refused,slow"}, nil, receiverTable},
+		{"receiver", []string{"go", "run", "./bench/receiver", "-rounds", "3", "-time", "3s"}, nil, receiverTable},
 		{"peers", []string{"go", "run", "./bench/peers", "-meetings", n}, nil, peersTable},
-		{"archive", []string{"go", "test", "./bench/archive", "-run", "^$", "-bench", "Apply$|Backup|CorpusSize|ReadMeeting|Export", "-benchtime", "1x", "-args", "-meetings", n}, nil, archiveTable},
+		{"search", []string{"go", "run", "./bench/search", "-meetings", n}, nil, searchTable},
+		{"relevance", []string{"go", "run", "./bench/relevance"}, nil, relevanceTable},
+		{"archive", []string{"go", "test", "./bench/archive", "-run", "^$", "-bench", "Apply$|Backup|CorpusSize", "-benchtime", "1x", "-args", "-meetings", n}, nil, archiveTable},
+		{"reading", []string{"go", "test", "./bench/archive", "-run", "^$", "-bench", "Open|ReadMeeting|Export|Memory", "-benchtime", "1x", "-timeout", "60m", "-args", "-meetings", n}, nil, readingTable},
+		{"service", []string{"go", "run", "./bench/service", "-meetings", n}, nil, serviceTable},
 		{"sync", []string{"go", "test", "./bench/sync", "-count=1", "-run", "Figure", "-v"}, []string{size}, syncTable},
 		{"first", []string{"go", "test", "./cmd/minutebook", "./packaging", "-count=1", "-run", "FirstSentence|ServiceUnderSystemd", "-v"}, []string{"MINUTEBOOK_LONG=1"}, firstTable},
 		{"rest", []string{"go", "run", "./bench/rest"}, nil, restTable},
 		{"upgrade", []string{"go", "run", "./bench/upgrade", "-meetings", n}, nil, upgradeTable},
 		{"page", []string{"go", "test", "./web", "-run", "^$", "-bench", "Frames|FirstPaint", "-benchtime", "1x"}, nil, pageTable},
+		{"signed", []string{"go", "test", "./web", "./web/access", "-run", "^$", "-bench", "SignedIn|Session", "-benchtime", "4s"}, nil, signedTable},
 	}
 }
 

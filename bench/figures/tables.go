@@ -20,6 +20,9 @@ func find(pattern, output string) ([]string, error) {
 	return found, nil
 }
 
+// receiverLine matches a line of bench/receiver that the page has as it is.
+var receiverLine = regexp.MustCompile(`^(?:half load |  and backfill, |acknowledged to found |refused, |beside )`)
+
 // receiverTable is of bench/receiver: the stores beside each other.
 func receiverTable(output string) (string, error) {
 	full, err := find(`acknowledged/s +(\d+) +of +(\d+) without storing`, output)
@@ -36,7 +39,7 @@ func receiverTable(output string) (string, error) {
 	fmt.Fprintf(&b, "| ours to it | | a second |\n| --- | --- | --- |\n| 1 | **the inbox** | %s |\n| %.2f | nothing is stored (the bound) | %s |\n", full[1], ours/bound, full[2])
 	fmt.Fprintf(&b, "| %s | appended to a file and synced, for each | %s |\n| %s | a bare SQLite row for each, synced | %s |\n\n```\n", bare[2], bare[1], bare[4], bare[3])
 	for line := range strings.Lines(output) {
-		if strings.HasPrefix(line, "half load") || strings.HasPrefix(line, "beside ") || strings.Contains(line, "refus") {
+		if receiverLine.MatchString(line) {
 			b.WriteString(strings.Join(strings.Fields(line), " ") + "\n")
 		}
 	}
@@ -91,6 +94,9 @@ func firstTable(output string) (string, error) {
 	return b.String(), nil
 }
 
+// processors matches their number behind the name of a benchmark, which is there from two on.
+var processors = regexp.MustCompile(`-\d+$`)
+
 // benchmarks returns the figures of benchmarks by name and unit, such as "Frames plain-p95-ms",
 // and the names in their order.
 func benchmarks(output string) (values map[string]string, names []string) {
@@ -101,9 +107,7 @@ func benchmarks(output string) (values map[string]string, names []string) {
 			continue
 		}
 		name := strings.TrimPrefix(words[0], "Benchmark")
-		if at := strings.LastIndex(name, "-"); at > 0 { // the number of processors
-			name = name[:at]
-		}
+		name = processors.ReplaceAllString(name, "")
 		names = append(names, name)
 		for i := 2; i+1 < len(words); i += 2 {
 			values[name+" "+words[i+1]] = words[i]
@@ -151,7 +155,7 @@ func archiveTable(output string) (string, error) {
 	for _, row := range [][]string{
 		{"Apply/batch=10 ratio", "apply in batches of 10, meetings a second", "Apply/batch=10 meetings/s", "Apply/batch=10 bare-meetings/s", "the same JSON as rows of a bare SQLite table"},
 		{"Apply/batch=100 ratio", "apply in batches of 100", "Apply/batch=100 meetings/s", "Apply/batch=100 bare-meetings/s", "likewise"},
-		{"Backup first-ratio", "first backup, which reads back all that it wrote, seconds", "Backup first-s", "Backup restic-first-s", "`restic backup` of the same file"},
+		{"Backup first-ratio", "first backup, which reads back all that it wrote, seconds", "Backup first-s", "Backup restic-first-s", "`restic backup` of the same databases"},
 		{"Backup second-ratio", "second backup, nothing has changed, seconds", "Backup second-s", "Backup restic-second-s", "`restic backup`"},
 		{"Backup verify-ratio", "`verify`, which derives every row again and compares, seconds", "Backup verify-s", "Backup restic-check-s", "`restic check --read-data`"},
 	} {
