@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -53,12 +54,12 @@ func signedTable(output string) (string, error) {
 		}
 		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
 	}
-	session := values["Session ns/op"]
-	if session == "" {
+	session, err := strconv.ParseFloat(values["Session ns/op"], 64)
+	if err != nil {
 		return "", fmt.Errorf("%w: Session", errNoFigures)
 	}
-	fmt.Fprintf(&b, "\nWithout a peer: among so many people and 100,000 sessions, a session is found in %s ns; a sign-in by password takes %s ms of processor time, and who of all may not enter %s ms.\n",
-		session, short(values["SignedIn cpu-ms/sign-in"]), short(values["SignedIn cpu-ms/standing-of-all"]))
+	fmt.Fprintf(&b, "\nWithout a peer: among so many people and 100,000 sessions, a session is found in %.3f ms; a sign-in by password takes %s ms of processor time, and who of all may not enter %s ms.\n",
+		session/1e6, short(values["SignedIn cpu-ms/sign-in"]), short(values["SignedIn cpu-ms/standing-of-all"]))
 	return b.String(), nil
 }
 
