@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,6 +40,8 @@ var operations = []struct {
 	{"export-md", exportTo(export.Markdown)},
 	{"export-ndjson", exportTo(export.NDJSON)},
 	{"rebuild", func(ctx context.Context, a *archive.Archive, _ string) error { return a.Rebuild(ctx, nil) }},
+	{"import-captions-64MiB", importFile(captionsFile)},
+	{"import-meeting-64MiB", importFile(meetingFile)},
 }
 
 const (
@@ -169,10 +172,17 @@ func peakOf(b *testing.B, operation string, n int) float64 {
 		fallthrough
 	case "rebuild":
 		dir = copyOf(b, dir)
+	case "import-captions-64MiB":
+		writeCaptions(b, filepath.Join(scratch, captionsFile))
+		dir = copyOf(b, dir)
+	case "import-meeting-64MiB":
+		writeMeeting(b, filepath.Join(scratch, meetingFile))
+		dir = copyOf(b, dir)
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), measuredOperation+"="+operation+":"+scratch)
+	environ := slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GO") }) // GOGC, of whoever measures
+	cmd.Env = append(environ, measuredOperation+"="+operation+":"+scratch)
 	var failure bytes.Buffer
 	cmd.Stderr = &failure
 	out, err := cmd.Output()
@@ -203,15 +213,28 @@ func writeLines(b *testing.B, path string, n int) {
 	}
 }
 
+// copyOf copies the databases of an archive that is closed.
 func copyOf(b *testing.B, dir string) string {
 	b.Helper()
 	to := b.TempDir()
-	from, err := os.Open(filepath.Join(dir, "archive.db"))
+	databases, err := filepath.Glob(filepath.Join(dir, "*.db"))
+	if err != nil || len(databases) == 0 {
+		b.Fatal(dir, databases, err)
+	}
+	for _, path := range databases {
+		copyFile(b, path, filepath.Join(to, filepath.Base(path)))
+	}
+	return to
+}
+
+func copyFile(b *testing.B, path, to string) {
+	b.Helper()
+	from, err := os.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer from.Close()
-	f, err := os.OpenFile(filepath.Join(to, "archive.db"), os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -219,5 +242,4 @@ func copyOf(b *testing.B, dir string) string {
 	if _, err := io.Copy(f, from); err != nil {
 		b.Fatal(err)
 	}
-	return to
 }
