@@ -283,3 +283,21 @@ func (l *DirLock) Release() error {
 	}
 	return nil
 }
+
+// Migration is a database that was brought to a newer schema.
+type Migration struct {
+	Database string // its name
+	From, To int64  // schemas
+}
+
+// Migrations returns what was migrated since Open.
+func (a *Archive) Migrations() (done []Migration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, db := range append([]*sqlite.DB{a.db}, a.side...) {
+		if m := db.Migrated; m.To != 0 {
+			done = append(done, Migration{filepath.Base(db.Path), m.From, m.To})
+		}
+	}
+	return done
+}

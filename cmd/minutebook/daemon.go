@@ -22,8 +22,6 @@ import (
 	"minutebook/internal/notify"
 	"minutebook/internal/pause"
 	"minutebook/internal/phrase"
-	"minutebook/internal/process"
-	"minutebook/internal/systemd"
 	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
@@ -307,35 +305,6 @@ func (d *daemon) tryForgetting(ctx context.Context, last string) (failed string)
 		d.log.Error().Str("error", failed).Msg("a meeting is not wholly erased yet; this is tried again every minute")
 	}
 	return failed
-}
-
-// restInterval is how long the daemon has no work before it gives memory back: longer than
-// connections to databases stay open without work.
-const restInterval = 2 * time.Minute
-
-// releaseAtRest gives memory back to the system each time the daemon comes to rest, until
-// ctx ends.
-func (d *daemon) releaseAtRest(ctx context.Context) error {
-	process.ReleaseAtRest(ctx, restInterval, func() {
-		if err := d.index.ReleasePages(); err != nil && ctx.Err() == nil {
-			d.log.Warn().Err(err).Msg("release the pages of the search index")
-		}
-	})
-	return nil
-}
-
-// tellManager tells systemd that the daemon answers, that it lives, and that it stops.
-func (d *daemon) tellManager(ctx context.Context) error {
-	systemd.Ready()
-	systemd.RunWatchdog(ctx, func(ctx context.Context) error {
-		_, err := d.archive.Head(ctx)
-		return err
-	}, func(err error) {
-		d.log.Error().Err(err).Msg("the archive does not answer: the watchdog is not told that the program lives")
-	})
-	<-ctx.Done()
-	systemd.Stopping()
-	return nil
 }
 
 // Close closes the command socket and the listeners, in case Run was never called, then the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -13,6 +14,8 @@ import (
 	"minutebook/internal/crontab"
 	"minutebook/internal/notify"
 	"minutebook/internal/pause"
+	"minutebook/internal/sqlite"
+	"minutebook/internal/systemd"
 	"minutebook/web"
 	"minutebook/web/access"
 )
@@ -71,12 +74,9 @@ func (d *daemon) look() {
 // ctx ends.
 func (d *daemon) runNotify(ctx context.Context) error {
 	n := d.notifier
-	if earlier, err := n.ChangeVersion(ctx, d.opts.Version); err != nil {
-		d.log.Warn().Err(err).Msg("keep which version runs")
-	} else if earlier != "" {
-		d.reportNotify(ctx, n.Announce(ctx, "version", "version "+d.opts.Version+" runs",
-			fmt.Sprintf("Version %s replaces %s. The archive was opened, and its databases were brought to the schema of this version.", d.opts.Version, earlier)))
-	}
+	d.reportNotify(ctx, n.ChangeVersion(ctx, d.opts.Version, func(earlier string) string {
+		return fmt.Sprintf("Version %s replaces %s. %s.", d.opts.Version, earlier, describeMigrations(d.archive.Migrations()))
+	}))
 	awake, configured := d.began, d.config()
 	for last, failure := d.began.Round(0), ""; ctx.Err() == nil; {
 		now := d.archive.Now().Round(0) // by the clock on the wall, which a sleep moves
@@ -92,6 +92,18 @@ func (d *daemon) runNotify(ctx context.Context) error {
 		waitFor(ctx, notifyEvery, d.looking)
 	}
 	return nil
+}
+
+// describeMigrations says which databases a start has migrated.
+func describeMigrations(done []archive.Migration) string {
+	if len(done) == 0 {
+		return "This start has migrated no database"
+	}
+	var each []string
+	for _, m := range done {
+		each = append(each, fmt.Sprintf("%s (schema %d to %d)", m.Database, m.From, m.To))
+	}
+	return "This start has migrated " + strings.Join(each, ", ")
 }
 
 // runDigests sends the digests that are due until ctx ends. A mail server that hangs holds
@@ -248,4 +260,26 @@ func (d *daemon) runNotifications(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// tellManager tells systemd that the daemon answers, that it lives, and that it stops.
+func (d *daemon) tellManager(ctx context.Context) error {
+	systemd.Ready()
+	systemd.RunWatchdog(ctx, d.answers, func(err error) {
+		d.log.Error().Err(err).Msg("the archive does not answer: the watchdog is not told that the program lives")
+	})
+	<-ctx.Done()
+	systemd.Stopping()
+	return nil
+}
+
+// answers reads from the archive as the page's health does, and fails where a restart may
+// help. Damage, a full disk and the lock of another program are answers: the service would
+// only be down as well.
+func (d *daemon) answers(ctx context.Context) error {
+	_, err := d.archive.Written(ctx)
+	if sqlite.IsAnswer(err) {
+		return nil
+	}
+	return err
 }

@@ -16,6 +16,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/crontab"
+	"minutebook/internal/process"
 )
 
 // The daemon looks whether a job of upkeep is due when one is, and otherwise every minute,
@@ -191,4 +192,19 @@ func (d *daemon) receiverReady() string {
 	}
 	c.Close()
 	return d.receiver.Obstacle()
+}
+
+// restInterval is how long the daemon has no work before it gives memory back: longer than
+// connections to databases stay open without work.
+const restInterval = 2 * time.Minute
+
+// releaseAtRest gives memory back to the system each time the daemon comes to rest, until
+// ctx ends.
+func (d *daemon) releaseAtRest(ctx context.Context) error {
+	process.ReleaseAtRest(ctx, restInterval, func() {
+		if err := d.index.ReleasePages(); err != nil && ctx.Err() == nil {
+			d.log.Warn().Err(err).Msg("release the pages of the search index")
+		}
+	})
+	return nil
 }

@@ -58,7 +58,7 @@ func TestTheLastChannelGoes(t *testing.T) {
 		}
 	}
 	reload(config.Notice{Name: "phone", URL: "http://127.0.0.1:1", Format: notify.FormatNtfy})
-	if err := l.notifier.Announce(t.Context(), "news", "news", "news"); err != nil {
+	if err := l.notifier.Begin(t.Context(), notify.Condition{Key: "key", Title: "title"}); err != nil {
 		t.Fatal(err)
 	}
 	if states := l.notifier.States(); len(states) != 1 || states[0].Waiting == 0 {

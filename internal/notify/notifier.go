@@ -94,15 +94,6 @@ func (n *Notifier) Retry() {
 	delete(n.tries, heartbeat) // there may be none any more
 }
 
-// Announce sends news once.
-func (n *Notifier) Announce(ctx context.Context, key, title, text string) error {
-	return n.change(ctx, func(message maker) {
-		for _, q := range n.state.Channels {
-			q.add(message(News, key, title, text))
-		}
-	})
-}
-
 // maker makes messages: the same one for every channel.
 type maker func(kind Kind, key, title, text string) Message
 
@@ -243,16 +234,18 @@ func (n *Notifier) note(ctx context.Context, name string, err error, pause wait,
 	n.tries[name] = t
 }
 
-// ChangeVersion notes the version that runs, and returns the one that ran before, if it was
-// another.
-func (n *Notifier) ChangeVersion(ctx context.Context, version string) (earlier string, err error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if err := n.load(ctx); err != nil || n.state.Version == version {
-		return "", err
-	}
-	earlier, n.state.Version = n.state.Version, version
-	return earlier, n.save(ctx)
+// ChangeVersion notes the version that runs, and sends the news of it where another one ran
+// before.
+func (n *Notifier) ChangeVersion(ctx context.Context, version string, describe func(earlier string) (text string)) error {
+	return n.change(ctx, func(message maker) {
+		earlier := n.state.Version
+		if n.state.Version = version; earlier == "" || earlier == version {
+			return
+		}
+		for _, q := range n.state.Channels {
+			q.add(message(News, "version", "version "+version+" runs", describe(earlier)))
+		}
+	})
 }
 
 // heartbeat names the heartbeat address among the channels.

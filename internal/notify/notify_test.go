@@ -273,9 +273,8 @@ func TestARefusedMessageDelaysNoOther(t *testing.T) {
 func TestAChannelWithoutItsRefusedMessageFailsNoMore(t *testing.T) {
 	c := &recorded{name: "c", refuse: func(Message) error { return fmt.Errorf("send to c: %w", ErrRefused) }}
 	b := newBench(t, c)
-	if err := b.Announce(t.Context(), "version", "title", "text"); err != nil {
-		t.Fatal(err)
-	}
+	b.run("1")
+	b.run("2")
 	b.update()
 	if got := b.States(); got[0].Error == "" || got[0].Waiting != 1 {
 		t.Errorf("while a message is refused: %+v", got)

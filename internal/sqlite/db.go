@@ -22,6 +22,10 @@ type DB struct {
 	// first call.
 	LogPatience time.Duration
 
+	// Migrated has the schema before and after what Migrate did, zeros where it did nothing
+	// or the database is new.
+	Migrated struct{ From, To int64 }
+
 	// file stays open as long as the connections: closing it ends SQLite's locks.
 	file *os.File
 }

@@ -90,6 +90,13 @@ func IsPassing(err error) bool {
 	return false
 }
 
+// IsAnswer reports whether the result of a read is an answer: a value, damage, a full disk or
+// the lock of another program. It is not where the same may be read by a process that begins
+// anew.
+func IsAnswer(err error) bool {
+	return err == nil || IsDamaged(err) || errors.Is(WrapDiskFull(err), ErrDiskFull) || errors.Is(explainLock("", err), ErrLocked)
+}
+
 // IsRefusedValue reports whether SQLite refuses a value for good: trying again
 // fails again.
 func IsRefusedValue(err error) bool {

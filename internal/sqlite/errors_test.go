@@ -1,6 +1,9 @@
 package sqlite
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,5 +22,22 @@ func TestAFileThatMayNotBeWritten(t *testing.T) {
 	}
 	if err := error(sqlite3.Error{Code: sqlite3.ErrBusy}); explainAccess(path, err) != err {
 		t.Error("a lock is explained as a right")
+	}
+}
+
+// TestARestartMendsNoDamage tells the failures that a restart may mend from the others.
+func TestARestartMendsNoDamage(t *testing.T) {
+	for _, err := range []error{
+		nil, sqlite3.Error{Code: sqlite3.ErrCorrupt}, sqlite3.Error{Code: sqlite3.ErrNotADB}, sqlite3.Error{Code: sqlite3.ErrFull}, syscall.ENOSPC,
+		fmt.Errorf("read: %w", sqlite3.Error{Code: sqlite3.ErrBusy}),
+	} {
+		if !IsAnswer(err) {
+			t.Errorf("%v is no answer", err)
+		}
+	}
+	for _, err := range []error{context.DeadlineExceeded, errors.New("closed"), sqlite3.Error{Code: sqlite3.ErrIoErr}, sqlite3.Error{Code: sqlite3.ErrCantOpen}} {
+		if IsAnswer(err) {
+			t.Errorf("%v is an answer", err)
+		}
 	}
 }

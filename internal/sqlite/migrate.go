@@ -49,6 +49,7 @@ func (db *DB) Migrate(ctx context.Context, files fs.FS, reports MigrationReports
 		return err
 	})
 	if err == nil {
+		db.Migrated.From, db.Migrated.To = latest, todo[len(todo)-1].version
 		reports.report(p, Migrated)
 	}
 	return err

@@ -5,6 +5,7 @@ package systemd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -54,30 +55,43 @@ func notify(state string) bool {
 	return sent && err == nil
 }
 
-// RunWatchdog tells the watchdog that the program lives, as long as healthy returns no
-// error, until ctx ends. Without a watchdog it returns at once. report is called with
-// the first error of several in a row.
+// errSilent is the error while healthy has not returned for a third of the watchdog's time.
+var errSilent = errors.New("no answer yet")
+
+// RunWatchdog tells the watchdog that the program lives each time that healthy returns no
+// error, until ctx ends. Without a watchdog it returns at once. healthy is called again a
+// third of the watchdog's time after it has returned, and may take the rest, since a busy
+// program lives too. report is called with the first error of several in a row. Whether a
+// call that hangs returns when ctx ends is not waited for.
 func RunWatchdog(ctx context.Context, healthy func(context.Context) error, report func(error)) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil || interval == 0 {
 		return
 	}
 	failing := false
-	for ctx.Err() == nil {
-		err := check(ctx, interval, healthy)
+	note := func(err error) {
 		if err == nil {
 			notify(daemon.SdNotifyWatchdog)
 		} else if !failing && ctx.Err() == nil {
 			report(err)
 		}
 		failing = err != nil
+	}
+	for ctx.Err() == nil {
+		answer := make(chan error, 1)
+		go func() { answer <- healthy(ctx) }()
+		select {
+		case err := <-answer:
+			note(err)
+		case <-time.After(interval / 3):
+			note(errSilent)
+			select {
+			case err := <-answer:
+				note(err)
+			case <-ctx.Done():
+			}
+		case <-ctx.Done():
+		}
 		_ = pause.For(ctx, interval/3)
 	}
-}
-
-// check calls healthy with a bound on its time.
-func check(ctx context.Context, interval time.Duration, healthy func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, interval/3)
-	defer cancel()
-	return healthy(ctx)
 }
