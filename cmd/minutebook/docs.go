@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"minutebook/archive"
 )
 
 // docsCmd writes the reference of the commands, for packages and docs/cli.md.
@@ -31,6 +34,7 @@ func (m *Main) docsCmd() *cobra.Command {
 				return fmt.Errorf("make the folder of the man pages: %w", err)
 			}
 			keepAngles(root)
+			root.Long = root.Short + ".\n\n# EXIT STATUS\n" + formatExitCodes("**%s**\n\t%s\n\n")
 			// Their date is that of SOURCE_DATE_EPOCH, which keeps packages the same byte for byte.
 			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Minutebook", Manual: "Minutebook"}, man)
 		},
@@ -50,26 +54,47 @@ func keepAngles(cmd *cobra.Command) {
 	}
 }
 
-// exitCodes begin the reference.
-const exitCodes = "# Commands\n\n" +
-	"`minutebook docs` prints this page. Every command takes `-c FILE` or `--data DIR`.\n\n" +
-	"| exit code | meaning |\n| --- | --- |\n" +
-	"| 0 | done, or ended by Ctrl-C as it is meant to be |\n" +
-	"| 1 | failed; standard error says why in one line |\n" +
-	"| 2 | misuse: the command line or the configuration makes no sense |\n" +
-	"| 3 to 5 | done in part: `import` left lines out (3), an account is not connected (3), `backup` removed no older one (3, 4), a log still holds what `forget` erased (5) |\n" +
-	"| 6 | a database or a backup is of a later version; the program is too old for it |\n" +
-	"| 10 to 24 | `verify`: the worst damage, see there; the same for a command that meets a damaged database |\n" +
-	"| 30, 31 | `doctor`: the worst finding is a warning, an error |\n\n"
+// exitCode is an exit code, or several, with the meaning.
+type exitCode struct {
+	from, to int
+	meaning  string
+}
+
+var exitCodes = []exitCode{
+	{0, 0, "done, or ended by Ctrl-C as it is meant to be"},
+	{1, 1, "failed, or interrupted before it was done; standard error says why in one line"},
+	{2, 2, "misuse: the command line or the configuration makes no sense"},
+	{3, 3, "done in part: import left lines out, an account is not connected, backup removed no older one"},
+	{4, 4, "backup lacks recordings, and removed no older one"},
+	{5, 5, "forget: a log still holds what it erased"},
+	{6, 6, "a database or a backup is of a later version; the program is too old for it"},
+	{archive.DamageDatabase.ExitCode(), archive.DamageAudit.ExitCode(), "verify: the worst damage, see there; the same for a command that meets a damaged database"},
+	{exitDoctorWarning, exitDoctorWarning, "doctor: the worst finding is a warning"},
+	{exitDoctorError, exitDoctorError, "doctor: the worst finding is an error"},
+}
+
+// formatExitCodes writes each exit code, or several, and the meaning by a format.
+func formatExitCodes(format string) string {
+	var b strings.Builder
+	for _, c := range exitCodes {
+		codes := fmt.Sprint(c.from)
+		if c.to != c.from {
+			codes = fmt.Sprintf("%d to %d", c.from, c.to)
+		}
+		fmt.Fprintf(&b, format, codes, c.meaning)
+	}
+	return b.String()
+}
 
 // referenceOf returns the reference of a command and all below it.
 func referenceOf(root *cobra.Command) []byte {
 	var b bytes.Buffer
-	b.WriteString(exitCodes)
+	b.WriteString("# Commands\n\n`minutebook docs` prints this page. Every command takes `-c FILE` or `--data DIR`.\n\n" +
+		"| exit code | meaning |\n| --- | --- |\n" + formatExitCodes("| %s | %s |\n") + "\n")
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
-			if sub.Hidden || sub.Name() == "help" || sub.Name() == "completion" {
+			if sub.Hidden || sub.Name() == "help" {
 				continue
 			}
 			fmt.Fprintf(&b, "## %s\n\n%s\n\n", sub.CommandPath(), strings.TrimSpace(orShort(sub)))
@@ -80,7 +105,9 @@ func referenceOf(root *cobra.Command) []byte {
 				}
 				b.WriteString("```\n\n")
 			}
-			walk(sub)
+			if sub.Name() != "completion" { // its commands differ by the shell alone
+				walk(sub)
+			}
 		}
 	}
 	walk(root)
@@ -94,6 +121,53 @@ func orShort(cmd *cobra.Command) string {
 	}
 	return cmd.Short + "."
 }
+
+// completeShells adds `completion`. Its scripts offer meetings by the words of their titles,
+// though their numbers do not begin as typed.
+func (m *Main) completeShells(root *cobra.Command) {
+	root.SetOut(scriptWriter{m.Stdout})
+	root.InitDefaultCompletionCmd()
+	root.SetOut(m.Stdout)
+	group, _, _ := root.Find([]string{"completion"})
+	group.Short = "Print the script that has a shell complete commands, names and numbers"
+	group.Long = `Prints the script that has a shell complete commands, flags and their values, and accounts.
+Beside a running daemon it also completes people, users of the service, the numbers of
+deliveries, and meetings: the newest ones where nothing is typed, else those whose numbers or
+titles have a word that begins so. Without a daemon these are not offered, since the whole
+archive would be opened for each. The packages install the scripts for bash, zsh and fish; the
+help of each says how to load it otherwise.`
+}
+
+// scriptWriter writes cobra's scripts, changed for candidates that are [chosen].
+type scriptWriter struct{ to io.Writer }
+
+// Write implements [io.Writer].
+func (w scriptWriter) Write(p []byte) (int, error) {
+	if _, err := chosenScripts.WriteString(w.to, string(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// chosenScripts changes cobra's scripts for bash and zsh; fish looks for the typed word in
+// descriptions too. Several candidates that do not begin as typed leave the typed word where it
+// is: their common beginning would replace it.
+var chosenScripts = strings.NewReplacer(`
+    __minutebook_process_completion_results
+}`, `
+    local typed=$cur
+    ((directive & 32)) && cur=""
+    __minutebook_process_completion_results
+    if ((directive & 32 && ${#COMPREPLY[*]} > 1)) && [[ ${COMPREPLY[0]} != "$typed"* && $COMP_TYPE != 37 && $COMP_TYPE != 42 ]]; then
+        COMPREPLY+=(" ") # begins with nothing in common
+    fi
+}`, `
+        keepOrder="-V"`, `
+        keepOrder="-V"
+        noSpace+=" -U" # does not compare
+        if [[ ${#completions} -gt 1 && ${completions[1]} != "${lastParam}"* && $compstate[insert] == *unambiguous ]]; then
+            compstate[insert]=""
+        fi`)
 
 // versionResult is the form of `version --json`.
 type versionResult struct {

@@ -95,6 +95,7 @@ func (m *Main) rootCmd() *cobra.Command {
 	root.SetFlagErrorFunc(explainFlagError)
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate(m.describeVersion())
+	root.SetHelpTemplate(root.HelpTemplate() + "{{if not .HasParent}}\nExit codes:\n" + formatExitCodes("  %-8s  %s\n") + "{{end}}")
 	root.PersistentFlags().StringVarP(&m.configPath, "config", "c", "", "configuration `file` (default: MINUTEBOOK_CONFIG, then config.toml here)")
 	root.PersistentFlags().StringVar(&m.dataDir, "data", "", "data `directory`, instead of the configuration's data_dir")
 	root.AddCommand(
@@ -104,7 +105,7 @@ func (m *Main) rootCmd() *cobra.Command {
 	)
 	root.AddCommand(m.userCmd(), m.tokenCmd(), m.auditCmd(), m.reloadCmd(), m.configCmd(), m.doctorCmd(), m.setupCmd(), m.docsCmd())
 	root.AddCommand(m.exportCmd(), m.importCmd(), m.backupCmd(), m.restoreCmd(), m.adoptCmd(), m.retentionCmd())
-	root.InitDefaultCompletionCmd()
+	m.completeShells(root)
 	root.InitDefaultHelpCmd()
 	refuseUnknownCommands(root)
 	m.finishCommand(root)

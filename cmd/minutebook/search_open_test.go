@@ -35,6 +35,11 @@ func TestSearchOpensTheMoment(t *testing.T) {
 	if out := run(t, "__complete", "show", "-c", r.config, "tit"); !strings.HasPrefix(out, "5\t") || !strings.Contains(out, "title") {
 		t.Errorf("completed with %q", out)
 	}
+	for typed, want := range map[string]string{"tit": "5\n", "": "5\n", "5": "5\n", "9": "\n", "nothing": "\n"} {
+		if out := completeInBash(t, "", "minutebook", "show", "-c", r.config, typed); out != want {
+			t.Errorf("bash completes %q with %q", typed, out)
+		}
+	}
 	if out := run(t, "__complete", "-c", r.config, "webhook", "replay", ""); !strings.HasPrefix(out, "1\t") || !strings.Contains(out, " ada ") {
 		t.Errorf("a delivery is completed with %q", out)
 	}

@@ -36,8 +36,9 @@ func (m *Main) serviceCmd() *cobra.Command {
 		Use:   "service --data DIR",
 		Short: "Run the service's interface alone, as a sandbox for programs and tests",
 		Long: `Run the service's interface alone, under /external/v1. The first line printed is
-the address; at the first start an administrator's API key follows. What it
-does where the specification is silent is written in docs/service.md.`,
+the address; at the first start an administrator's API key follows. The last is the
+base_url of an account or a program. What it does where the specification is silent is
+written in docs/service.md.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if m.dataDir == "" {
@@ -182,8 +183,8 @@ func loadFile(ctx context.Context, s *service.Service, name string) error {
 	return err
 }
 
-// announce prints the address and, at the first start, the administrator's
-// key, which is shown only this once.
+// announce prints the address, at the first start the administrator's key, which is shown
+// only this once, and the base_url.
 func (m *Main) announce(ctx context.Context, s *service.Service, url string) error {
 	key, created, err := s.EnsureAdminKey(ctx)
 	if err != nil {
@@ -193,7 +194,10 @@ func (m *Main) announce(ctx context.Context, s *service.Service, url string) err
 		return err
 	}
 	if created {
-		_, err = fmt.Fprintf(m.Stdout, "api_key %s\n", key)
+		if _, err := fmt.Fprintf(m.Stdout, "api_key %s\n", key); err != nil {
+			return err
+		}
 	}
+	_, err = fmt.Fprintf(m.Stdout, "base_url %s\n", url+service.BasePath)
 	return err
 }

@@ -185,34 +185,50 @@ func (m *Main) completeUser(cmd *cobra.Command, _ []string, _ string) (addresses
 // offered is how many meetings and deliveries a completion offers.
 const offered = 20
 
-// completeMeeting offers the meetings whose titles have a word that begins with the last
-// one typed.
+// chosen says that the shell offers the candidates as they are. Cobra means their order by
+// this; [chosenScripts] does not compare them with the typed word either.
+const chosen = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+
+// completeMeeting offers the newest meetings, of a number those that begin so, or else those
+// whose titles have a word that begins with the last one typed.
 func (m *Main) completeMeeting(cmd *cobra.Command, _ []string, typed string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
-	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	if typed == "" {
-		return nil, directive
+	if strings.Trim(typed, "0123456789") == "" {
+		ids = keepBeginning(m.findMeetings(cmd, "", 5*offered), typed)
+		ids = ids[:min(len(ids), offered)]
 	}
-	found := ask[control.SearchResult](m, cmd, "search", control.SearchRequest{Query: "in:title " + typed + "*", Limit: offered, Moments: 1})
-	for _, meeting := range found.Meetings {
+	if len(ids) == 0 && typed != "" {
+		ids = m.findMeetings(cmd, "in:title "+typed+"*", offered)
+	}
+	return ids, chosen
+}
+
+// findMeetings returns the meetings that a query finds.
+func (m *Main) findMeetings(cmd *cobra.Command, query string, limit int) (ids []cobra.Completion) {
+	for _, meeting := range ask[control.SearchResult](m, cmd, "search", control.SearchRequest{Query: query, Limit: limit, Moments: 1}).Meetings {
 		ids = append(ids, cobra.CompletionWithDesc(fmt.Sprint(meeting.RecordingID), formatDay(meeting.Start)+" "+phrase.Tame(meeting.Title)))
 	}
-	return ids, directive
+	return ids
+}
+
+// keepBeginning returns the candidates that begin as typed.
+func keepBeginning(all []cobra.Completion, typed string) []cobra.Completion {
+	return slices.DeleteFunc(all, func(c cobra.Completion) bool { return !strings.HasPrefix(c, typed) })
 }
 
 // completeReceived offers the numbers of the latest deliveries that came.
-func (m *Main) completeReceived(cmd *cobra.Command, _ []string, _ string) (numbers []cobra.Completion, _ cobra.ShellCompDirective) {
+func (m *Main) completeReceived(cmd *cobra.Command, _ []string, typed string) (numbers []cobra.Completion, _ cobra.ShellCompDirective) {
 	for _, d := range ask[[]control.DeliveryInfo](m, cmd, "webhook.deliveries", control.DeliveriesRequest{Limit: offered}) {
 		numbers = append(numbers, cobra.CompletionWithDesc(fmt.Sprint(d.ID), strings.Join([]string{d.ReceivedAt.Local().Format(time.DateTime), d.State, d.Account, d.Kind}, " ")))
 	}
-	return numbers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return keepBeginning(numbers, typed), chosen
 }
 
 // completeSending offers the numbers of the deliveries that the service has to send.
-func (m *Main) completeSending(cmd *cobra.Command, _ []string, _ string) (numbers []cobra.Completion, _ cobra.ShellCompDirective) {
+func (m *Main) completeSending(cmd *cobra.Command, _ []string, typed string) (numbers []cobra.Completion, _ cobra.ShellCompDirective) {
 	for _, d := range ask[[]service.Delivery](m, cmd, "service.deliveries.list", control.ServiceRequest{State: "pending", Limit: offered}) {
 		numbers = append(numbers, cobra.CompletionWithDesc(fmt.Sprint(d.ID), fmt.Sprintf("%s of meeting %d, %s", d.Kind, d.RecordingID, phrase.Count(d.Attempts, "attempt", "attempts"))))
 	}
-	return numbers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return keepBeginning(numbers, typed), chosen
 }
 
 // completionTime is how long the daemon may take for a completion.

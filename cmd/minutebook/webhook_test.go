@@ -16,7 +16,7 @@ func TestWebhookCommands(t *testing.T) {
 	t.Parallel()
 	service := start(t, "service", "--data", t.TempDir())
 	key := strings.TrimPrefix(<-service.lines, "api_key ")
-	s := newServed(t, service.url+"/external/v1", key)
+	s := newServed(t, strings.TrimPrefix(<-service.lines, "base_url "), key)
 	s.start()
 	c := func(args ...string) []string { return append(append([]string{"webhook"}, args...), "-c", s.config) }
 	created := runJSON[control.WebhookInfo](t, c("create", "anna", "--trigger", "my_recordings", "--include", "summary,transcript")...)
