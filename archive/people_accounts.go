@@ -68,13 +68,21 @@ func endUnread(table, account, where string, args ...any) rowReplacement {
 	return rowReplacement{table: table, scope: scope + where, args: append([]any{account}, args...)}
 }
 
-// suspendedUsers are the persons of suspended accounts who are known as users, as one JSON list,
-// and addRemoved adds those of them to the users of an account, as deactivated, whom its whole
-// list lacks. Who was never listed may be called otherwise there, or be of another organisation.
+// removedUsers are the users, as one JSON list, who have been removed where the whole list of an
+// account ?1 lacks them, and addRemoved adds those to its users, as deactivated. These are the
+// persons of suspended accounts, and who was deactivated or removed before, unless an account of
+// theirs is read. A person whom the list cannot have shown may be called otherwise there, or be
+// of another organisation: known are those whom it listed before, or shows as recorders (4.1),
+// or whom others listed that are not read.
 const (
-	suspendedUsers = `SELECT json_group_array(DISTINCT email) FROM account_people p WHERE ` + configuredTerm + `
-		AND account IN (SELECT account FROM directory_lists WHERE list = '` + suspendedList + `')
-		AND EXISTS (SELECT 1 FROM users u WHERE u.email = p.email AND u.account <> '` + LocalAccount + `')`
+	removedUsers = `SELECT json_group_array(DISTINCT email) FROM (
+		SELECT email FROM account_people p WHERE ` + configuredTerm + ` AND account IN (SELECT account FROM directory_lists WHERE list = '` + suspendedList + `')
+			AND (EXISTS (SELECT 1 FROM users WHERE account = ?1 AND email = p.email)
+				OR EXISTS (SELECT 1 FROM users WHERE email = p.email AND account <> '` + LocalAccount + `')
+					AND NOT EXISTS (SELECT 1 FROM users WHERE email = p.email AND account <> '` + LocalAccount + `' AND status <> '` + api.StatusDeactivated + `' AND ` + readTerm + `)
+				OR EXISTS (SELECT 1 FROM meetings m JOIN sightings s USING (recording_id) WHERE m.recorder = p.email AND s.account = ?1 AND s.query = ''))
+		UNION SELECT email FROM users WHERE account = ?1 AND status = '` + api.StatusDeactivated + `')
+		WHERE email NOT IN (SELECT email FROM account_people WHERE ` + readTerm + `)`
 	addRemoved = `INSERT INTO users (account, email, status, settings_level, settings_teams, view_level, view_teams)
 		SELECT ?1, value, '` + api.StatusDeactivated + `', '', '[]', '', '[]' FROM json_each(?2)
 		WHERE value NOT IN (SELECT email FROM users WHERE account = ?1)`

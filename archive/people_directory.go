@@ -109,7 +109,8 @@ func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
 // same user, the last list decides. A user who has left the account's list is none by
 // the other lists either, and neither is one whom only accounts showed that are not read any
 // more. A user whose account the service refuses has been removed where the list lacks
-// that user, too (5.3), and counts as deactivated while both is so.
+// that user, too (5.3), and counts as deactivated; who was deactivated and is removed still is.
+// It lasts until a list has the user, or an account of the user is read.
 func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {
 	rows, err := userRows(account, users)
 	if err != nil {
@@ -193,8 +194,8 @@ func (a *Archive) changeDirectory(ctx context.Context, account string, lists ...
 		}
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		people := map[string]bool{}
-		var suspended string
-		if _, err := t.Scan(suspendedUsers, nil, &suspended); err != nil {
+		var removed string
+		if _, err := t.Scan(removedUsers, []any{account}, &removed); err != nil {
 			return err
 		}
 		for _, l := range lists {
@@ -203,7 +204,7 @@ func (a *Archive) changeDirectory(ctx context.Context, account string, lists ...
 			}
 		}
 		if lists[0].table == "users" && account != "" {
-			list, change, args := usersList, addRemoved, []any{account, suspended}
+			list, change, args := usersList, addRemoved, []any{account, removed}
 			if lists[0].account == "" {
 				list, change, args = someUsersList, takeOver, lists[0].args
 			}

@@ -80,8 +80,12 @@ func TestTheNewestReadEndsWhatOlderListsShow(t *testing.T) {
 		"a team that only suspended accounts showed":         {[]step{suspend("anna", true), suspend("boss", true), putTeams("zed", "Two")}, noTeam},
 		"a user whom only suspended accounts showed":         {[]step{suspend("anna", true), suspend("boss", true), putUsers("zed", lee)}, noUser},
 		"members of suspended accounts, not to be believed":  {[]step{suspend("anna", true), func(a *Archive) error { return a.EndTeamMembers(t.Context(), "boss") }}, noTeam},
-		"and said here":               {[]step{suspend("anna", true), suspend("boss", true), putTeams(LocalAccount), putUsers(LocalAccount, lee)}, all},
-		"removed":                     {[]step{person("anna", kim), suspend("anna", true), putUsers("boss", lee)}, nil},
+		"and said here":       {[]step{suspend("anna", true), suspend("boss", true), putTeams(LocalAccount), putUsers(LocalAccount, lee)}, all},
+		"removed":             {[]step{person("anna", kim), suspend("anna", true), putUsers("boss", lee)}, nil},
+		"removed, and parked": {[]step{person("anna", kim), suspend("anna", true), putUsers("boss", lee), person("anna", ""), putUsers("boss", lee), putUsers("boss", lee)}, nil},
+		"deactivated, then removed": {[]step{func(a *Archive) error {
+			return a.PutUsers(t.Context(), "boss", []api.User{userWithView(kim, api.StatusDeactivated)})
+		}, putUsers("boss", lee), putUsers("boss", lee)}, nil},
 		"removed, and the next night": {[]step{person("anna", kim), suspend("anna", true), putUsers("boss", lee), putUsers("boss", lee)}, nil},
 		"never a user":                {[]step{putUsers("anna", lee), putUsers("boss", lee), person("anna", kim), suspend("anna", true), putUsers("boss", lee)}, []string{"account:anna", PrincipalEveryone, "team:Old", UserPrincipal(kim)}},
 		"removed, and read again":     {[]step{person("anna", kim), suspend("anna", true), putUsers("boss", lee), suspend("anna", false), putUsers("boss", lee)}, []string{"account:anna", PrincipalEveryone, "team:Old", UserPrincipal(kim)}},

@@ -85,8 +85,9 @@ func mainDomain(users []api.User) string {
 	return best
 }
 
-// errListedDeactivated refuses a user whom the service has deactivated.
-var errListedDeactivated = errors.New("the service's list of users calls this user " + api.StatusDeactivated + ", which counts until a later list says otherwise")
+// errListedDeactivated refuses a user whom the service has deactivated, or removed.
+var errListedDeactivated = errors.New("the service's list of users calls this user " + api.StatusDeactivated +
+	", or has this user no more, which counts until a later list says otherwise, an account of the user is accepted, or the list is read no more")
 
 // PutUser adds a user to this program's own list of the organisation's users, or
 // replaces the one with the same address. It changes nothing where the service's list calls

@@ -76,15 +76,22 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 		if err := s.awaitAcceptance(ctx, a); err != nil {
 			return err
 		}
+		if _, scheduled := s.schedule.find(JobDirectory); scheduled { // others' lists took the place of this account's
+			if err := s.tryJob(ctx, a, JobDirectory, false, 0, nil); err != nil && ctx.Err() == nil {
+				s.log.Warn().Str("account", a.Name).Str("job", JobDirectory).Err(err).Msg("job failed")
+			}
+		}
 	}
 }
 
 // awaitAcceptance returns when the service has refused an account and accepts it again. It looks
 // once a minute.
 func (s *Syncer) awaitAcceptance(ctx context.Context, a *account) error {
-	select {
-	case <-a.refused:
-	case <-ctx.Done():
+	if a.suspension() == nil {
+		select {
+		case <-a.refused:
+		case <-ctx.Done():
+		}
 	}
 	for ctx.Err() == nil && s.checkUsable(ctx, a, false) != nil {
 		pause.For(ctx, time.Minute)

@@ -17,11 +17,11 @@ import (
 // refusedRetry is how long a list that the account may not read is left alone.
 const refusedRetry = 7 * 24 * time.Hour
 
-// listPatience is how long an account waits for another one that reads the same list.
-const listPatience = time.Hour
+// usersPatience is how long an account waits for another one that reads the users.
+const usersPatience = time.Hour
 
-// readDirectory reads meeting types, teams, the members of each team and, if
-// the account may, users. The archive takes each list whole or not at all. Once the service
+// readDirectory reads users, if the account may, meeting types, teams and the members of each
+// team. The archive takes each list whole or not at all. Once the service
 // refuses the account nothing more is read: its answers then say nothing of a list.
 func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 	all, _ := s.accounts.all()
@@ -51,27 +51,26 @@ type directoryList struct {
 
 func (s *Syncer) directoryLists() []directoryList {
 	return []directoryList{
+		{name: "users", read: s.readUsersAlone, end: s.archive.EndUsers}, // first: it tells who may see nothing more
 		{name: "meeting types", read: s.readMeetingTypes},
 		{name: "teams", read: s.readTeams, end: s.archive.EndTeams},
-		{name: "users", read: s.readUsers, end: s.archive.EndUsers},
 	}
 }
 
-// readAlone reads a list while no other account's is read: the archive takes the list that it is
-// given last for the newest one, and a long list is given long after its reading began. An
-// account that the service keeps waiting keeps the others for listPatience at most.
-func (s *Syncer) readAlone(ctx context.Context, a *account, list directoryList) error {
-	lock := s.listLocks[list.name]
-	patience := time.NewTimer(listPatience)
+// readUsersAlone reads the users while no other account does: the archive takes the list that it
+// is given last for the newest one, and a long list is given long after its reading began. An
+// account that the service keeps waiting keeps the others for usersPatience at most.
+func (s *Syncer) readUsersAlone(ctx context.Context, a *account) error {
+	patience := time.NewTimer(usersPatience)
 	defer patience.Stop()
 	select {
-	case lock <- struct{}{}:
-		defer func() { <-lock }()
+	case s.readingUsers <- struct{}{}:
+		defer func() { <-s.readingUsers }()
 	case <-patience.C:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return list.read(ctx, a)
+	return s.readUsers(ctx, a)
 }
 
 func (s *Syncer) readMeetingTypes(ctx context.Context, a *account) error {
@@ -178,7 +177,7 @@ func (s *Syncer) readList(ctx context.Context, a *account, list directoryList) e
 			return err
 		}
 	}
-	err = s.classify(ctx, a, s.readAlone(ctx, a, list))
+	err = s.classify(ctx, a, list.read(ctx, a))
 	if api.IsForbidden(err) && !errors.Is(err, errSuspended) {
 		if err := s.classify(ctx, a, a.Client.Check(ctx)); err != nil {
 			return fmt.Errorf("find out whether %s of account %s or the account is refused: %w", list.name, a.Name, err)

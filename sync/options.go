@@ -68,11 +68,11 @@ type Syncer struct {
 	// now is the time on the wall, without a monotonic reading, which stands still while the
 	// machine sleeps and does not notice that the clock is set. Only opt.Now measures how long
 	// something takes.
-	now       func() time.Time
-	log       zerolog.Logger
-	problems  problems
-	listLocks map[string]chan struct{}    // by list of the directory: full while an account reads it
-	clock     atomic.Pointer[ClockStatus] // by the last page of a list; nil before
+	now          func() time.Time
+	log          zerolog.Logger
+	problems     problems
+	readingUsers chan struct{}               // full while an account reads the users
+	clock        atomic.Pointer[ClockStatus] // by the last page of a list; nil before
 }
 
 // New checks the options and returns a Syncer that has done nothing yet. It
@@ -100,12 +100,9 @@ func New(o Options) (*Syncer, error) {
 	if o.Cursors <= 0 {
 		o.Cursors = 6
 	}
-	s := &Syncer{opt: o, archive: o.Archive, schedule: newSchedule(tables), now: func() time.Time { return o.Now().Round(0) }, log: o.Logger, content: newContentQueue(), accounts: newAccountSet(), listLocks: map[string]chan struct{}{}}
+	s := &Syncer{opt: o, archive: o.Archive, schedule: newSchedule(tables), now: func() time.Time { return o.Now().Round(0) }, log: o.Logger, content: newContentQueue(), accounts: newAccountSet(), readingUsers: make(chan struct{}, 1)}
 	if err := s.accounts.replace(o.Accounts, s.now()); err != nil {
 		return nil, fmt.Errorf("start sync: %w", err)
-	}
-	for _, list := range s.directoryLists() {
-		s.listLocks[list.name] = make(chan struct{}, 1)
 	}
 	s.downloads = newDownloader(s)
 	s.archive.OnForget("sync", s.forget)
