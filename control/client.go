@@ -92,7 +92,7 @@ var errEnded = errors.New("it ended before it had answered; see in its log why, 
 
 // orEnded makes errEnded of the error of a connection that broke.
 func orEnded(err error) error {
-	for _, broken := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+	for _, broken := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, broken) {
 			return errEnded
 		}
