@@ -72,12 +72,17 @@ func (c wire) confuseLimits(k call, resp *http.Response) {
 	}
 }
 
-// mistype gives a member of a meeting a value of another type.
+// mistype gives a member of a meeting a value of another type. A text for a text would be a
+// value that the service has shown: where its account is not read any more, it stays.
 func (k call) mistype(m object) {
 	names := slices.Sorted(maps.Keys(m))
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "recording_id" })
 	name := names[k.strange.IntN(len(names))]
-	m[name] = json.RawMessage([]string{"7", `"text"`, "true", "{}", "[[]]", `[null]`, "-1.5e300", `{"a":{"b":[]}}`}[k.strange.IntN(8)])
+	value := []string{"7", `"text"`, "true", "{}", "[[]]", `[null]`, "-1.5e300", `{"a":{"b":[]}}`}[k.strange.IntN(8)]
+	if value[0] == '"' && bytes.HasPrefix(m[name], []byte{'"'}) {
+		value = "7"
+	}
+	m[name] = json.RawMessage(value)
 }
 
 // respell writes a JSON value in another order and another way, for seeds that do.
