@@ -290,7 +290,7 @@ type Migration struct {
 	From, To int64  // schemas
 }
 
-// Migrations returns what was migrated since Open.
+// Migrations returns the migrations of this archive's databases since Open.
 func (a *Archive) Migrations() (done []Migration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

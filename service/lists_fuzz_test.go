@@ -16,7 +16,7 @@ import (
 // users and members are those that fit every filter.
 func FuzzPaths(f *testing.F) {
 	s, key := directed(f)
-	// {} stands for what the input says.
+	// {} stands for the input.
 	paths := []string{"GET /recordings/{}/transcript", "GET /recordings/{}/summary", "GET /recordings/1/downloads/{}", "GET /recordings/{}/downloads/x", "POST /recordings/{}/download", "DELETE /webhooks/{}", "GET /media/{}/x.mp4", "GET /{}", "GET /users", "GET /team_members", "GET /teams", "GET /meeting_types"}
 	for i := range paths {
 		f.Add(byte(i), "1", "team=Ops&status=active&settings_access=none&cursor=x&limit=1&destination_url=https://me.example/h")

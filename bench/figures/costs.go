@@ -63,8 +63,8 @@ func signedTable(output string) (string, error) {
 	return b.String(), nil
 }
 
-// readingTable is of bench/archive: what has no peer, and memory beside that of a tenth of
-// the meetings.
+// readingTable is of bench/archive: the operations without a peer, and memory beside that of a
+// tenth of the meetings.
 func readingTable(output string) (string, error) {
 	values, names := benchmarks(output)
 	var b strings.Builder

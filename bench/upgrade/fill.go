@@ -102,8 +102,8 @@ func fillSmall(ctx context.Context, dir string, meetings int) (err error) {
 	return nil
 }
 
-// prepare takes the frozen archive's own meetings away, and from the small one what older rules
-// of merging cannot have decided. It returns the numbers that lie between two copies.
+// prepare takes the frozen archive's own meetings away, and from the small one the columns that
+// older rules of merging cannot have decided. It returns the numbers that lie between two copies.
 func prepare(ctx context.Context, small, frozen string, meetings int64) (dump.Keys, error) {
 	db := sqlite.Connect(small, "?mode=rw", nil)
 	defer db.Close()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// start is what a start of the program took.
+// start is the cost of a start of the program.
 type start struct {
 	took, copying, migrating time.Duration
 	memory                   int64 // bytes at most
@@ -34,8 +34,7 @@ func measureCopy(ctx context.Context, from, to string) (took time.Duration, err 
 	return time.Since(began), os.Remove(to)
 }
 
-// forgetPages has the system forget what it remembers of a file, so that it is read from the
-// disk.
+// forgetPages has the system drop its cached pages of a file, so that it is read from the disk.
 func forgetPages(ctx context.Context, path string) error {
 	if out, err := exec.CommandContext(ctx, "sync", path).CombinedOutput(); err != nil {
 		return fmt.Errorf("sync: %w: %s", err, out)

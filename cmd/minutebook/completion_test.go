@@ -8,7 +8,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// completeInBash returns what bash offers for the last word, a line each. The program is the
+// completeInBash returns bash's offers for the last word, a line each. The program is the
 // real one unless setup defines another.
 func completeInBash(t *testing.T, setup string, words ...string) string {
 	t.Helper()

@@ -28,7 +28,7 @@ func withoutSettings() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MINUTEBOOK_") })
 }
 
-// TestDoctorExitsByTheWorst has findings of each severity alone, beside what is in order.
+// TestDoctorExitsByTheWorst has findings of each severity alone, beside some that are in order.
 func TestDoctorExitsByTheWorst(t *testing.T) {
 	for severity, want := range map[control.Severity]int{control.SeverityOK: 0, control.SeverityNote: 0,
 		control.SeverityWarning: 30, control.SeverityError: 31} {

@@ -22,7 +22,7 @@ type DB struct {
 	// first call.
 	LogPatience time.Duration
 
-	// Migrated has the schema before and after what Migrate did, zeros where it did nothing
+	// Migrated has the schema before and after Migrate, zeros where it did nothing
 	// or the database is new.
 	Migrated struct{ From, To int64 }
 

@@ -80,7 +80,7 @@ const firstNoted = 6000
 // firstUpgraded is the first seed with the upgrade of an archive with meetings.
 const firstUpgraded = 8000
 
-// firstStrict is the first seed with what came last: a story names the content that was not shown,
+// firstStrict is the first seed of the newest world: a story names the content that was not shown,
 // webhooks have drawn scopes, people may view other teams, pages shift and backups are encrypted in
 // some seeds.
 const firstStrict = 40000

@@ -1,5 +1,5 @@
 // Package dump makes databases of the SQL that `sqlite3 FILE .dump` prints, and large ones of
-// small ones, for what is tried and measured on databases of earlier versions.
+// small ones, for tests and measurements on databases of earlier versions.
 package dump
 
 import (
