@@ -68,7 +68,8 @@ func TestPowerCutsOfCommands(t *testing.T) {
 	if out, err := exec.Command("minutebook", "verify", "--repair", "--data", repaired).CombinedOutput(); err == nil {
 		t.Fatalf("nothing was lost, which another seed does:\n%s", out)
 	}
-	earlyArchive(t, migrated, 3)
+	early, _ := earlyArchive(t, "20", 8)
+	copied(t, early, migrated)
 	run(t, "stats", "--data", migrated)
 	restores := func(t *testing.T, dir string) {
 		back := filepath.Join(t.TempDir(), "back")
@@ -103,7 +104,7 @@ func TestPowerCutsOfCommands(t *testing.T) {
 			check:   func(t *testing.T, dir string, _ error) { sameAs(t, repaired, data(dir)) },
 		},
 		"migration": {
-			prepare: func(t *testing.T, dir string) { earlyArchive(t, data(dir), 3) },
+			prepare: func(t *testing.T, dir string) { copied(t, early, data(dir)) },
 			args:    func(dir string) []string { return []string{"stats", "--data", data(dir)} },
 			check:   succeeds(func(t *testing.T, dir string) { sameAs(t, migrated, data(dir)) }),
 		},
