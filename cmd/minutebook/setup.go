@@ -47,8 +47,9 @@ is not asked for. Without a terminal nothing is asked: --base-url and --api-key-
 needed then, and --sync for the first read. A file that is there is never replaced.
 
 With --public-url people sign in on the page (--access people), also at an OpenID Connect
-provider, for which the file gets a table [web.oidc]; or a proxy in front says who asks
-(--access proxy, with --proxy-header and --proxy-networks). docs/access.md has all ways.
+provider, for which you add a table [web.oidc] to the file; or a proxy in front says who
+asks (--access proxy, with --proxy-header and --proxy-networks). docs/access.md has all
+ways.
 
 The files of the installed service (-c ` + installedConfig + `) are made readable for
 its user, and its archive is in ` + installedData + `.`,
@@ -106,7 +107,11 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, path string, a set
 	if m.isTerminal(m.Stdin) {
 		a.asksURL = !cmd.Flags().Changed("public-url")
 		a.proxyHeader, a.proxyNetworks = cmp.Or(a.proxyHeader, "Remote-Email"), cmp.Or(a.proxyNetworks, "127.0.0.1/32") // which are asked for
-		if err := a.check(path); err != nil {
+		given := a
+		if cmd.Flags().Changed("receiver-listen") { // else it is asked for
+			given.receiverURL = cmp.Or(given.receiverURL, someURL)
+		}
+		if err := given.check(path); err != nil {
 			return &usageError{fmt.Errorf("set up: %w", err)}
 		}
 		if err := m.askAll(ctx, cmd, path, &a); err != nil {
@@ -210,14 +215,17 @@ func (a *setupAnswers) check(path string) error {
 	return c.Check()
 }
 
+// someURL stands for an address that is asked for later: the flags that count beside it are
+// checked before the first question, since none asks for them again.
+const someURL = "https://minutes.example"
+
 // page returns the settings of the page by the answers that were given so far.
 func (a *setupAnswers) page() config.Web {
 	w := config.Default().Web
-	w.Listen = a.listen
-	if a.asksURL {
-		return w
+	w.Listen, w.PublicURL = a.listen, a.publicURL
+	if a.asksURL && a.access != config.AccessOwner {
+		w.PublicURL = someURL
 	}
-	w.PublicURL = a.publicURL
 	if w.PublicURL != "" {
 		w.Access = config.AccessPeople
 	}

@@ -82,8 +82,8 @@ func (m *Main) askPage(a *setupAnswers, ask askFunc) error {
 		return err
 	}
 	if a.publicURL != "" && a.access == "" {
-		fmt.Fprintln(m.Stderr, "People sign in on the page, also at an OpenID Connect provider, for which the file gets a table\n"+
-			"[web.oidc]; or a proxy in front signs them in and says who asks. docs/access.md has more.")
+		fmt.Fprintln(m.Stderr, "People sign in on the page, also at an OpenID Connect provider, for which you add a table\n"+
+			"[web.oidc] to the file; or a proxy in front signs them in and says who asks. docs/access.md has more.")
 		a.access = config.AccessPeople
 		if err := ask("access", "Who says who asks (people, proxy)", &a.access); err != nil {
 			return err

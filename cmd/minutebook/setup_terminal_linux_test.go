@@ -134,6 +134,32 @@ func TestSetupAsksAgain(t *testing.T) {
 	}
 }
 
+// TestSetupChecksFlagsFirst gives flags, on a terminal, that count beside an address that is
+// asked for: a wrong one is refused before the first question, since none asks for it again.
+func TestSetupChecksFlagsFirst(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	begin := func(args ...string) *dialog {
+		return startDialog(t, append([]string{"setup", "--offline", "-c", filepath.Join(t.TempDir(), "config.toml")}, args...)...)
+	}
+	for want, args := range map[string][]string{
+		"web.proxy_networks: ":                                 {"--proxy-networks", "everywhere"},
+		"web.proxy_header: Cookie is set by every browser":     {"--access", "proxy", "--proxy-header", "Cookie"},
+		"web.listen: \"8377\" is no address":                   {"--access", "people", "--listen", "8377"},
+		"web.listen: \"0.0.0.0:8377\" can be reached":          {"--access", "owner", "--listen", "0.0.0.0:8377"},
+		"receiver.listen: \"8378\" is no address to listen on": {"--receiver-listen", "8378"},
+	} {
+		d := begin(args...)
+		d.expect("minutebook: set up: ")
+		if shown := d.shown.log(); !strings.Contains(shown, want) || strings.Contains(shown, "Address of the service") {
+			t.Errorf("%q: %s", args, shown)
+		}
+	}
+	for _, args := range [][]string{{"--access", "people"}, {"--access", "proxy"}, nil} { // the address for others may come
+		begin(append(args, "--listen", "0.0.0.0:8377")...).expect("Address of the service: ")
+	}
+}
+
 // TestSetupReadsAtOnce presses Ctrl-C while the first read, which a person asked for, goes
 // on: the configuration and the meetings that were read stay.
 func TestSetupReadsAtOnce(t *testing.T) {
