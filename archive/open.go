@@ -202,10 +202,9 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 func (a *Archive) logMigration(p sqlite.MigrationProgress) {
 	name := filepath.Base(p.Path)
 	switch p.Stage {
+	case sqlite.CopiesDropped:
+		a.log.Warn().Str("database", name).Strs("copies", p.Dropped).Msg("the disk had no room for another copy of a database: those from before earlier upgrades are deleted")
 	case sqlite.CopyBegins:
-		if len(p.Dropped) > 0 {
-			a.log.Warn().Str("database", name).Strs("copies", p.Dropped).Msg("the disk had no room for another copy of a database: those from before earlier upgrades are deleted")
-		}
 		a.log.Info().Str("database", name).Int64("schema", p.To).Int64("bytes", p.Size).Msg("copying a database of an earlier version before it is migrated; to stop now changes nothing")
 	case sqlite.Copying:
 		a.log.Info().Str("database", name).Int64("copied", p.Copied).Int64("bytes", p.Size).Dur("remaining", p.Remaining()).Msg("copying")

@@ -168,7 +168,7 @@ func TestAMigrationSaysHowFar(t *testing.T) {
 	log.Reset()
 	a = &Archive{log: zerolog.New(&log)}
 	p := sqlite.MigrationProgress{Path: "/data/notes.db", To: 9, Size: 40, Steps: 3, Dropped: []string{"/data/notes.db.before-1"}}
-	for stage := sqlite.CopyBegins; stage <= sqlite.Migrated; stage++ {
+	for stage := sqlite.CopiesDropped; stage <= sqlite.Migrated; stage++ {
 		if p.Stage = stage; stage == sqlite.Copying {
 			p.Copied, p.Elapsed = 10, time.Minute
 		}

@@ -41,7 +41,7 @@ func TestMigrationOnAFullDisk(t *testing.T) {
 	}
 	fails := func(name string, files map[string]string) {
 		t.Helper()
-		if _, _, err := opened(t, path, files); !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "x.db") {
+		if _, _, err := opened(t, path, files); !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "x.db") || strings.Contains(err.Error(), "earlier version") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if left := remains(); len(left) > 0 {
@@ -81,20 +81,31 @@ func TestMigrationMakesRoom(t *testing.T) {
 		dropped   []string
 		err       error
 		left      []string
+		sparse    bool // the files take no room
 	}{
-		"copies that are enough":     {map[string]int{"x.db.before-0": 40}, []string{"x.db.before-0"}, nil, []string{"x.db.before-1"}},
-		"copies that are not enough": {map[string]int{"x.db.before-0": 10, "others": 40}, nil, ErrDiskFull, []string{"x.db.before-0"}},
-		"an interrupted copy":        {map[string]int{"x.db.before-0": 5, "x.db.migrating": 40}, nil, nil, []string{"x.db.before-0", "x.db.before-1"}},
+		"copies that are enough":     {map[string]int{"x.db.before-0": 40}, []string{"x.db.before-0"}, nil, []string{"x.db.before-1"}, false},
+		"copies that are not enough": {map[string]int{"x.db.before-0": 10, "others": 40}, nil, ErrDiskFull, []string{"x.db.before-0"}, false},
+		"an interrupted copy":        {map[string]int{"x.db.before-0": 5, "x.db.migrating": 40}, nil, nil, []string{"x.db.before-0", "x.db.before-1"}, false},
+		"copies that take no room":   {map[string]int{"x.db.before-0": 60}, []string{"x.db.before-0"}, ErrDiskFull, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			disk := testrun.SmallDisk(t, 90)
+			room := 90
+			if c.sparse {
+				room = 50
+			}
+			disk := testrun.SmallDisk(t, room)
 			path := filepath.Join(disk.Dir, "x.db")
 			db, _, err := opened(t, path, first)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for name, megabytes := range c.megabytes {
-				if err := os.WriteFile(filepath.Join(disk.Dir, name), make([]byte, megabytes<<20), 0o600); err != nil {
+				content := make([]byte, megabytes<<20)
+				if c.sparse {
+					content = nil
+				}
+				file := filepath.Join(disk.Dir, name)
+				if err := errors.Join(os.WriteFile(file, content, 0o600), os.Truncate(file, int64(megabytes)<<20)); err != nil {
 					t.Fatal(err)
 				}
 			}

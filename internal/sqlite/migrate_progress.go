@@ -14,9 +14,11 @@ import (
 type MigrationStage int
 
 // The stages of a migration, in their order. Copying and Migrating are reported again and
-// again, each other one once.
+// again, each other one once. CopiesDropped comes only where copies were deleted, and can be
+// the last one: a deleted copy may free less than its size.
 const (
-	CopyBegins MigrationStage = iota
+	CopiesDropped MigrationStage = iota
+	CopyBegins
 	Copying
 	Copied // the transaction begins
 	Migrating
@@ -102,7 +104,11 @@ func (db *DB) copyReporting(ctx context.Context, to string, p *MigrationProgress
 	if err := removeRemains(to); err != nil { // they take the room of the copy
 		return err
 	}
-	if p.Dropped, err = db.makeRoom(p.Size + migrationSpare); err != nil {
+	p.Dropped, err = db.makeRoom(p.Size + migrationSpare)
+	if len(p.Dropped) > 0 {
+		reports.report(p, CopiesDropped)
+	}
+	if err != nil {
 		return err
 	}
 	reports.report(p, CopyBegins)
@@ -141,14 +147,16 @@ func (db *DB) makeRoom(need int64) (dropped []string, err error) {
 	return dropped, checkRoom(db.Path, need)
 }
 
-// checkRoom fails with [ErrDiskFull] when the disk of a file has less than need bytes free.
+// checkRoom fails with [ErrDiskFull] when the disk of a file has less than need bytes free. The
+// error does not advise the earlier version, which refuses the databases that were migrated
+// before this one.
 func checkRoom(path string, need int64) error {
 	free, _, err := diskspace.Read(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	if free < need {
-		return fmt.Errorf("migrate %s: %w: it is copied first, which takes %d MB, and %d MB are free; free some space, or run the earlier version", path, ErrDiskFull, need>>20, free>>20)
+		return fmt.Errorf("migrate %s: %w: it is copied first, which takes %d MB, and %d MB are free", path, ErrDiskFull, need>>20, free>>20)
 	}
 	return nil
 }
