@@ -24,7 +24,13 @@ type Config struct {
 	Verify   Verify    `toml:"verify" envPrefix:"VERIFY_" reload:"live"`
 	// Retention has rules that delete; without any, everything is kept for good.
 	Retention Retention `toml:"retention" reload:"live"`
+
+	inFile int `toml:"-"` // how many of Accounts, the first ones, the file has
 }
+
+// FileAccounts returns the accounts that the file has: neither those that were added on the
+// page nor those that only the environment has.
+func (c *Config) FileAccounts() []Account { return c.Accounts[:c.inFile] }
 
 // Log sets the level and the format of the log on standard error.
 type Log struct {

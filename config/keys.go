@@ -13,6 +13,9 @@ import (
 func eachSetting(t reflect.Type, key, variable string, visit func(key, variable string)) {
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		name, bound := key+settingName(f), ""
 		if env := f.Tag.Get("env"); env != "" && env != "-" && variable != "" {
 			bound = variable + env
@@ -62,10 +65,13 @@ func lastName(key string) string { return key[strings.LastIndexByte(key, '.')+1:
 type UnknownVariable struct {
 	Name string `json:"name"`
 	// Nearest is the one that may be meant; "": none comes near. For a setting of an account
-	// that is not there, it is the one that would add the account.
+	// that is not there, it is the one that would add the account; where that is empty, itself.
 	Nearest      string `json:"nearest,omitempty"`
 	LacksAccount bool   `json:"lacks_account,omitempty"`
 }
+
+// IsEmpty reports whether a variable would add an account if it were not empty.
+func (v UnknownVariable) IsEmpty() bool { return v.LacksAccount && v.Nearest == v.Name }
 
 // UnknownVariables returns the variables of an environment that begin as those of the
 // program and mean nothing, in alphabetical order. A cluster sets such ones by itself.

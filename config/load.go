@@ -51,6 +51,7 @@ func LoadBeside(running, path, dataDir string, environ []string) (*Config, error
 			return nil, fmt.Errorf("find the data directory: %w", err)
 		}
 	}
+	c.inFile = len(c.Accounts)
 	if err := c.readAddedAccounts(cmp.Or(running, c.DataDir)); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,9 @@ func merge(from, to reflect.Value, prefix string, live bool, report func(name st
 	t := to.Type()
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		name, live := prefix+settingName(f), live || f.Tag.Get("reload") == "live"
 		switch {
 		case isTable(f.Type):

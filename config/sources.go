@@ -69,6 +69,9 @@ type describer struct {
 func (d *describer) addTable(v reflect.Value, key, prefix string) {
 	for i := range v.NumField() {
 		f, value := v.Type().Field(i), v.Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		name, below := key+settingName(f), ""
 		if p, ok := f.Tag.Lookup("envPrefix"); ok && prefix != "" {
 			below = prefix + p

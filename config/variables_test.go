@@ -69,6 +69,9 @@ func TestForeignVariablesAddNothing(t *testing.T) {
 	if err != nil || len(c.Accounts)+len(c.Retention.Rules)+len(c.Notify.Hooks) > 0 {
 		t.Fatalf("%+v, %v", c, err)
 	}
+	if empty := c.UnknownVariables([]string{"MINUTEBOOK_ACCOUNT_ADA_BASE_URL="}); len(empty) != 1 || !empty[0].IsEmpty() {
+		t.Errorf("an empty address: %+v", empty)
+	}
 	unknown := c.UnknownVariables(environ)
 	if len(unknown) != len(environ) {
 		t.Errorf("%+v", unknown)

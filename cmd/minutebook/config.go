@@ -75,13 +75,13 @@ func (m *Main) checkConfiguration() (path string, err error) {
 	if err != nil {
 		return path, err
 	}
+	if err = checkUse(cfg); err != nil {
+		err = &usageError{err}
+	}
 	if unknown := cfg.UnknownVariables(m.Environ); len(unknown) > 0 {
-		return path, &usageError{errors.New("check the environment: " + describeVariables(unknown))}
+		err = errors.Join(&usageError{errors.New("check the environment: " + describeVariables(unknown))}, err)
 	}
-	if err := checkUse(cfg); err != nil {
-		return path, &usageError{err}
-	}
-	return path, nil
+	return path, err
 }
 
 // describeVariables names variables that mean nothing.
@@ -90,6 +90,8 @@ func describeVariables(unknown []config.UnknownVariable) string {
 	for _, v := range unknown {
 		text := v.Name + " is no setting"
 		switch {
+		case v.IsEmpty():
+			text = v.Name + " is empty, so that it adds no account"
 		case v.LacksAccount:
 			text = v.Name + " is a setting of no account, which " + v.Nearest + " would add"
 		case v.Nearest != "":

@@ -204,8 +204,9 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 }
 
 // missingAccounts returns the accounts of a configuration that the next one lacks. It fails
-// when none is left: a file that is cut off before its accounts, while an editor writes it
-// or on a full disk, is a valid one without them.
+// when none is left, or none of those in the file: a file that is cut off before its accounts,
+// while an editor writes it or on a full disk, is a valid one without them, also beside accounts
+// of the page and of the environment.
 func missingAccounts(present, next *config.Config) ([]string, error) {
 	missing := []string{}
 	for _, a := range present.Accounts {
@@ -213,8 +214,9 @@ func missingAccounts(present, next *config.Config) ([]string, error) {
 			missing = append(missing, a.Name)
 		}
 	}
-	if len(missing) > 0 && len(next.Accounts) == 0 {
-		return nil, fmt.Errorf("it has no [[accounts]] any more, and had %s: write it again, or restart the daemon to go on without accounts", strings.Join(missing, ", "))
+	isCutOff := len(present.FileAccounts()) > 0 && len(next.FileAccounts()) == 0
+	if len(missing) > 0 && (isCutOff || len(next.Accounts) == 0) {
+		return nil, fmt.Errorf("it has no [[accounts]] any more, and had %s: write it again, or restart the daemon to go on without them", strings.Join(missing, ", "))
 	}
 	return missing, nil
 }

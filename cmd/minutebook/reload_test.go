@@ -209,6 +209,29 @@ func (r *reloaded) cutOff() {
 	}
 }
 
+// TestACutOffFileBesideAddedAccounts cuts the file off before its accounts while the daemon has one
+// that was added on the page: the file's account goes on.
+func TestACutOffFileBesideAddedAccounts(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	r := startReloaded(t)
+	if err := config.AddAccount(r.data, config.Account{Name: "bob", BaseURL: "http://127.0.0.1:1/external/v1", APIKey: "k2"}); err != nil {
+		t.Fatal(err)
+	}
+	r.reload()
+	if err := os.WriteFile(r.config, fmt.Appendf(nil, "data_dir = %q\n[receiver]\nlisten = %q\n", r.data, r.inbound), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("minutebook", "reload", "-c", r.config).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "no [[accounts]] any more, and had ada: write it again") {
+		t.Errorf("reload: %v, %s", err, out)
+	}
+	if s := runJSON[control.StatusResult](t, "status", "--data", r.data); len(s.Accounts) != 2 {
+		t.Errorf("%d accounts are read, want 2: %s", len(s.Accounts), r.log())
+	}
+	r.stop()
+}
+
 // TestADataDirectoryForTheNextStartLeavesAddedAccounts changes data_dir while the daemon has an
 // account that was added on the page: the account goes on.
 func TestADataDirectoryForTheNextStartLeavesAddedAccounts(t *testing.T) {

@@ -55,7 +55,14 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 	process.Tune(cfg.Process.Threads, cfg.Process.MemoryLimit)
 	log, level := m.adjustableLogger(cfg)
 	for _, v := range cfg.UnknownVariables(m.Environ) {
-		log.Warn().Str("variable", v.Name).Str("nearest", v.Nearest).Msg("this variable is no setting, and means nothing")
+		switch {
+		case v.IsEmpty():
+			log.Warn().Str("variable", v.Name).Msg("this variable is empty, so that it adds no account")
+		case v.LacksAccount:
+			log.Warn().Str("variable", v.Name).Str("nearest", v.Nearest).Msg("this variable is a setting of no account, which the nearest would add")
+		default:
+			log.Warn().Str("variable", v.Name).Str("nearest", v.Nearest).Msg("this variable is no setting, and means nothing")
+		}
 	}
 	sockets, err := systemd.Listeners()
 	if err != nil {

@@ -136,10 +136,13 @@ func TestPortInUseIsAnErrorAtStart(t *testing.T) {
 func TestServeNamesUnknownVariables(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Setenv("MINUTEBOOK_WEB_LISTN", "127.0.0.1:1")
+	t.Setenv("MINUTEBOOK_ACCOUNT_ADA_BASE_URL", "")
+	t.Setenv("MINUTEBOOK_ACCOUNT_BOB_EMAIL", "bob@company.example")
 	serve := start(t, "serve", "--create", "--data", t.TempDir())
 	get(t, serve.url+"/healthz")
-	eventually(t, 10*time.Second, "the log names the variable and its nearest", func() (bool, any) {
-		return strings.Contains(serve.log(), `"level":"warn","variable":"MINUTEBOOK_WEB_LISTN","nearest":"MINUTEBOOK_WEB_LISTEN"`), serve.log()
-	})
+	for _, want := range []string{`"variable":"MINUTEBOOK_WEB_LISTN","nearest":"MINUTEBOOK_WEB_LISTEN"`, `"variable":"MINUTEBOOK_ACCOUNT_ADA_BASE_URL","time"`,
+		`"variable":"MINUTEBOOK_ACCOUNT_BOB_EMAIL","nearest":"MINUTEBOOK_ACCOUNT_BOB_BASE_URL"`} {
+		eventually(t, 10*time.Second, "the log has "+want, func() (bool, any) { return strings.Contains(serve.log(), `"level":"warn",`+want), serve.log() })
+	}
 	serve.stop()
 }
