@@ -132,10 +132,11 @@ func (m *Main) completeShells(root *cobra.Command) {
 	group.Short = "Print the script that has a shell complete commands, names and numbers"
 	group.Long = `Prints the script that has a shell complete commands, flags and their values, and accounts.
 Beside a running daemon it also completes people, users of the service, the numbers of
-deliveries, and meetings: the newest ones where nothing is typed, else those whose numbers or
-titles have a word that begins so. Without a daemon these are not offered, since the whole
-archive would be opened for each. The packages install the scripts for bash, zsh and fish; the
-help of each says how to load it otherwise.`
+deliveries, and meetings: the newest ones where nothing is typed, of the newest 100 those whose
+numbers begin with the digits typed, and otherwise those whose titles have a word that begins
+so. Without a daemon these are not offered, since the whole archive would be opened for each.
+The packages install the scripts for bash, zsh and fish; the help of each says how to load it
+otherwise.`
 }
 
 // scriptWriter writes cobra's scripts, changed for candidates that are [chosen].

@@ -78,7 +78,7 @@ func (r *reloaded) ask(host string) int {
 // deliver sends a delivery and returns its status.
 func (r *reloaded) deliver(secret string, id int) (int, error) {
 	req, err := receiver.SignedRequest(context.Background(), "http://"+r.inbound+"/webhooks/ada", secret, fmt.Sprint("msg_", id), time.Now(),
-		fmt.Appendf(nil, `{"recording_id": %d, "title": "t titled", "transcript": [{"speaker": {"display_name": "Ada"}, "text": "The launch moves.", "timestamp": "00:01:05"}]}`, id))
+		fmt.Appendf(nil, `{"recording_id": %d, "title": "t titled 90", "transcript": [{"speaker": {"display_name": "Ada"}, "text": "The launch moves.", "timestamp": "00:01:05"}]}`, id))
 	if err != nil {
 		return 0, err
 	}

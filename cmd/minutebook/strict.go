@@ -189,17 +189,15 @@ const offered = 20
 // this; [chosenScripts] does not compare them with the typed word either.
 const chosen = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 
-// completeMeeting offers the newest meetings, of a number those that begin so, or else those
-// whose titles have a word that begins with the last one typed.
+// completeMeeting offers the newest meetings, of a number those that begin so, and of another
+// word those whose titles have a word that begins with the last one typed. Digits are never
+// looked for in titles: the shell would replace a number by another.
 func (m *Main) completeMeeting(cmd *cobra.Command, _ []string, typed string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
 	if strings.Trim(typed, "0123456789") == "" {
 		ids = keepBeginning(m.findMeetings(cmd, "", 5*offered), typed)
-		ids = ids[:min(len(ids), offered)]
+		return ids[:min(len(ids), offered)], chosen
 	}
-	if len(ids) == 0 && typed != "" {
-		ids = m.findMeetings(cmd, "in:title "+typed+"*", offered)
-	}
-	return ids, chosen
+	return m.findMeetings(cmd, "in:title "+typed+"*", offered), chosen
 }
 
 // findMeetings returns the meetings that a query finds.
