@@ -31,7 +31,7 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 		if a.Suspended != "" {
 			fade("silent/" + a.Name)
 			add("account/"+a.Name, "account "+a.Name+" needs someone", "The service refuses account %s since %s: %s",
-				a.Name, a.SuspendedSince.UTC().Format(time.DateTime), a.Suspended)
+				a.Name, formatUTC(a.SuspendedSince), a.Suspended)
 			continue
 		}
 		last := latest(now, time.Time{}, slices.Collect(maps.Values(a.LastSuccess))...)
@@ -41,12 +41,12 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 			fade("silent/" + a.Name)
 		default:
 			add("silent/"+a.Name, "account "+a.Name+" has read nothing for a day", "No job of account %s has succeeded since %s: see minutebook status.",
-				a.Name, could.UTC().Format(time.DateTime))
+				a.Name, formatUTC(could))
 		}
 	}
 	if skew := s.ClockSkew(); skew > skewError {
 		add("clock", "the clock of this machine is wrong", "It was %s away from the service's at %s. Set it (systemd-timesyncd, chrony): deliveries are refused beyond five minutes.",
-			skew, s.Clock.At.UTC().Format(time.DateTime))
+			skew, formatUTC(s.Clock.At))
 	} else if skew > skewError/4*3 || s.Clock == nil && len(s.Accounts) > 0 {
 		fade("clock")
 	}
@@ -55,7 +55,7 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 		add("disk", "the disk is nearly full", "%d MB are free. Without room nothing is received and fetched.", s.Disk.Free>>20)
 	case !at.IsZero() && at.Sub(now) < fullWithin:
 		add("disk", "the disk is full in less than a week", "%d MB are free. If the disk goes on filling as in the last days, it is full at %s.",
-			s.Disk.Free>>20, at.UTC().Format(time.DateTime))
+			s.Disk.Free>>20, formatUTC(at))
 	case s.Disk.Free < least/4*5, !at.IsZero() && at.Sub(now) < fullWithin+24*time.Hour:
 		fade("disk")
 	}
@@ -63,7 +63,7 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 		switch u := s.Upkeep[job]; {
 		case u.isAbandoned():
 		case u.Error != "":
-			add("upkeep/"+job, title, "At %s: %s", u.Began.UTC().Format(time.DateTime), u.Error)
+			add("upkeep/"+job, title, "At %s: %s", formatUTC(u.Began), u.Error)
 		case len(u.Warnings) > 0:
 			add("upkeep-warning/"+job, "the backup needs a look", "%s", strings.Join(u.Warnings, "\n"))
 		}
@@ -73,7 +73,7 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 	}
 	if m := s.Moved; m != nil {
 		add("retention", "recordings are deleted soon", "The service has changed the team, type or start of %s, so that a retention rule deletes their recordings from %s on: see minutebook retention --dry-run.",
-			phrase.Meetings(m.Meetings), m.From.UTC().Format(time.DateTime))
+			phrase.Meetings(m.Meetings), formatUTC(m.From))
 	} else if s.MovedUnknown {
 		fade("retention")
 	}
@@ -81,7 +81,7 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 		add("quarantine", "deliveries are in quarantine", "%s could not be read: see minutebook status.", phrase.Count(n, "delivery", "deliveries"))
 	}
 	if f := s.awayFolder(); f != nil && now.Sub(f.First) > awayAfter {
-		add("import", "the watched folder cannot be read", "%s since %s: %s. Nothing is imported until then.", f.What, f.First.UTC().Format(time.DateTime), f.Reason)
+		add("import", "the watched folder cannot be read", "%s since %s: %s. Nothing is imported until then.", f.What, formatUTC(f.First), f.Reason)
 	}
 	if n := s.Downloads.Lapsed; n > 0 {
 		add("lapsed", "recordings were not fetched in time", "The links to %s expired before the download; they are asked for again.", phrase.Recordings(n))

@@ -147,7 +147,7 @@ func (e *examination) judgeState(s *StatusResult, now time.Time) {
 	}
 	for _, a := range s.Accounts {
 		if a.Suspended != "" {
-			e.add("account "+a.Name, SeverityError, "what the reason says", "the service refuses it since %s: %s", a.SuspendedSince.Format(time.DateTime), a.Suspended)
+			e.add("account "+a.Name, SeverityError, "what the reason says", "the service refuses it since %s: %s", formatUTC(a.SuspendedSince), a.Suspended)
 		}
 		if a.OpenFailures > 0 {
 			e.add("account "+a.Name, SeverityWarning, "see `minutebook status`", "%s tried again", phrase.Count(a.OpenFailures, "call fails and is", "calls fail and are"))
@@ -214,7 +214,7 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 		e.add(subject, SeverityOK, "", "the service answers")
 		e.examineClock(page.Date, page.AnsweredAt)
 	case !refused.IsZero() && (errors.Is(err, context.DeadlineExceeded) || api.IsBlocked(err)):
-		e.add(subject, SeverityWarning, "wait; does another program call it with the same key? Where its limits were reset: minutebook sync --resume --account "+account, "the service asks not to be called before %s (429)", refused.UTC().Format(time.DateTime))
+		e.add(subject, SeverityWarning, "wait; does another program call it with the same key? Where its limits were reset: minutebook sync --resume --account "+account, "the service asks not to be called before %s (429)", formatUTC(refused))
 	case errors.Is(err, context.DeadlineExceeded):
 		e.add(subject, SeverityWarning, "is base_url right, and the network there? The call may also wait for the account's budget", "%s", noAnswer(client.Repeated()))
 	case api.IsAccountRefused(err) && !api.IsNotFound(err):
@@ -231,14 +231,16 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 }
 
 // refusedUntil returns the time before which the service refuses the calls of a client, or zero.
-func refusedUntil(ctx context.Context, client *api.Client) (until time.Time) {
+// The time of the calls themselves comes first in the order of the classes: a time of the token
+// endpoint, which may be later, keeps a call waiting only where the token has to be renewed.
+func refusedUntil(ctx context.Context, client *api.Client) time.Time {
 	used, err := client.Usage(context.WithoutCancel(ctx))
 	for _, u := range used {
-		if err == nil && u.Blocked.After(until) {
-			until = u.Blocked
+		if err == nil && !u.Blocked.IsZero() {
+			return u.Blocked
 		}
 	}
-	return until
+	return time.Time{}
 }
 
 // noAnswer says that a call was given up, and why its last try failed, if one did.

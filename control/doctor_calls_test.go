@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -85,6 +86,29 @@ func TestDoctorCallsTheService(t *testing.T) {
 			}
 			checkFinding(t, &e, c.severity, c.text, c.remedy)
 		})
+	}
+}
+
+// TestDoctorSaysWhenCallsAreTaken has a client whose calls, and whose calls for a token, are
+// refused for different times: a valid token makes the longer time of the token endpoint no matter.
+func TestDoctorSaysWhenCallsAreTaken(t *testing.T) {
+	a := archivetest.New(t)
+	soon, late := time.Now().Add(time.Hour).Round(time.Millisecond), time.Now().Add(9*time.Hour).Round(time.Millisecond)
+	for name, c := range map[string]struct{ windows, want string }{
+		"both":  {fmt.Sprintf(`"global":{"limit":60,"blocked":%d},"token":{"limit":60,"blocked":%d}`, soon.UnixMilli(), late.UnixMilli()), formatUTC(soon)},
+		"token": {fmt.Sprintf(`"token":{"limit":60,"blocked":%d}`, late.UnixMilli()), formatUTC(late)},
+		"none":  {"", formatUTC(time.Time{})},
+	} {
+		if err := a.SaveBudget(t.Context(), name, []byte(`{"v":1,"windows":{`+c.windows+`}}`)); err != nil {
+			t.Fatal(err)
+		}
+		client, err := api.NewClient(api.ClientOptions{BaseURL: absent(), Credential: api.APIKey("mbk_key"), Budget: api.NewBudget(api.BudgetOptions{Connection: name, Store: a})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := formatUTC(refusedUntil(t.Context(), client)); got != c.want {
+			t.Errorf("%s: refused until %s, not %s", name, got, c.want)
+		}
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 	syncer "minutebook/sync"
 )
 
+// formatUTC writes a time for people of any zone: the archive's owner does not know the reader's.
+func formatUTC(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
+
 // examineImports looks at the watched folder and at its files.
 func (e *examination) examineImports(s *StatusResult) {
 	if folder := s.awayFolder(); folder != nil {
@@ -31,7 +34,7 @@ func (e *examination) examineImports(s *StatusResult) {
 func (e *examination) examineRetention(s *StatusResult) {
 	if m := s.Moved; m != nil {
 		e.add("retention", SeverityWarning, "see `minutebook retention --dry-run`, and write the new name into [retention] where the recordings shall stay",
-			"the service has changed the team, type or start of %s, so that a rule deletes their recordings from %s on", phrase.Meetings(m.Meetings), m.From.UTC().Format(time.DateTime))
+			"the service has changed the team, type or start of %s, so that a rule deletes their recordings from %s on", phrase.Meetings(m.Meetings), formatUTC(m.From))
 	}
 	if s.Retention == nil {
 		return
@@ -66,19 +69,19 @@ func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
 	const again, schedule = "see why, and run `minutebook backup` again", "set [backup] schedule and to, or run `minutebook backup DIR`"
 	switch age := now.Sub(b.Succeeded); {
 	case b.Error != "":
-		e.add("backup", SeverityError, again, "the last one, at %s, failed: %s", b.Began.UTC().Format(time.DateTime), b.Error)
+		e.add("backup", SeverityError, again, "the last one, at %s, failed: %s", formatUTC(b.Began), b.Error)
 	case b.Succeeded.IsZero() && b.Next.IsZero():
 		e.add("backup", SeverityWarning, schedule, "none was ever made")
 	case b.Succeeded.IsZero() && b.Next.Before(now):
-		e.add("backup", SeverityNote, "", "none was made yet; the first one is due since %s", b.Next.UTC().Format(time.DateTime))
+		e.add("backup", SeverityNote, "", "none was made yet; the first one is due since %s", formatUTC(b.Next))
 	case b.Succeeded.IsZero():
-		e.add("backup", SeverityNote, "", "none was made yet; the first one is at %s", b.Next.UTC().Format(time.DateTime))
+		e.add("backup", SeverityNote, "", "none was made yet; the first one is at %s", formatUTC(b.Next))
 	case age > oldBackup:
 		e.add("backup", SeverityWarning, schedule, "the last one is %d days old", int(age.Hours()/24))
 	case len(b.Warnings) > 0:
 		e.add("backup", SeverityWarning, "see docs/backup.md", "%s", strings.Join(b.Warnings, "; "))
 	default:
-		e.add("backup", SeverityOK, "", "the last one is of %s: %s", b.Succeeded.UTC().Format(time.DateTime), b.Result)
+		e.add("backup", SeverityOK, "", "the last one is of %s: %s", formatUTC(b.Succeeded), b.Result)
 	}
 	switch {
 	case p.Error != "":
@@ -92,13 +95,13 @@ func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
 	case n > 0:
 		e.add("check", SeverityError, "`minutebook verify` lists the damage, `minutebook verify --repair` repairs it", "%s found", phrase.Count(n, "damage was", "damages were"))
 	case v.Error != "":
-		e.add("check", SeverityError, "run `minutebook verify`", "the last one, at %s, failed: %s", v.Began.UTC().Format(time.DateTime), v.Error)
+		e.add("check", SeverityError, "run `minutebook verify`", "the last one, at %s, failed: %s", formatUTC(v.Began), v.Error)
 	case v.Whole.IsZero() && !v.Next.IsZero():
 		e.add("check", SeverityNote, "", "the archive is checked slice by slice, and not yet as a whole; `minutebook verify` does it at once")
 	case v.Whole.IsZero():
 		e.add("check", SeverityNote, "", "the archive was never checked as a whole; with [verify] schedule the daemon does it slice by slice, or run `minutebook verify`")
 	default:
-		e.add("check", SeverityOK, "", "the whole archive was checked by %s, without damage", v.Whole.UTC().Format(time.DateTime))
+		e.add("check", SeverityOK, "", "the whole archive was checked by %s, without damage", formatUTC(v.Whole))
 	}
 }
 
@@ -109,14 +112,14 @@ func (e *examination) examineChannels(s *StatusResult) {
 		if c.Error != "" {
 			failing++
 			e.add("messages", SeverityError, "correct the reason, or [notify], and `minutebook reload`: nobody is told by it until then",
-				"%s fails since %s, and %s: %s", c.Name, c.Since.UTC().Format(time.DateTime), phrase.Count(c.Waiting, "message waits", "messages wait"), c.Error)
+				"%s fails since %s, and %s: %s", c.Name, formatUTC(c.Since), phrase.Count(c.Waiting, "message waits", "messages wait"), c.Error)
 		}
 	}
 	for _, f := range s.Failures {
 		if f.Class == digestClass {
 			failing++
 			e.add("messages", SeverityError, "correct the reason, or [notify]: it is tried again every quarter of an hour",
-				"the digest for %s fails since %s: %s", f.What, f.First.UTC().Format(time.DateTime), f.Reason)
+				"the digest for %s fails since %s: %s", f.What, formatUTC(f.First), f.Reason)
 		}
 	}
 	switch {

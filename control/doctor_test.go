@@ -131,7 +131,7 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 			s.Retention = &archive.RetentionHold{UnknownNames: []archive.UnknownName{{Rule: 1, Kind: "team", Name: "Opps", Nearest: "Ops"}}}
 		}, "retention", SeverityWarning, `names the team "Opps", which no meeting has; did you mean "Ops"?`},
 		"deleted soon": {func(s *StatusResult) { s.Moved = &archive.MovedMeetings{Meetings: 2, From: now} },
-			"retention", SeverityWarning, "of 2 meetings, so that a rule deletes their recordings from 2026-06-01 12:00:00 on"},
+			"retention", SeverityWarning, "of 2 meetings, so that a rule deletes their recordings from 2026-06-01 12:00:00 UTC on"},
 		"downloads pause":    {func(s *StatusResult) { s.Downloads.Paused = "the disk is nearly full" }, "recordings", SeverityWarning, "nearly full"},
 		"part of sync":       {func(s *StatusResult) { s.Problems = []string{"the disk is full"} }, "sync", SeverityWarning, "the disk is full"},
 		"needs a restart":    {func(s *StatusResult) { s.Configuration = &ConfigurationState{NeedsRestart: []string{"web.listen"}} }, "configuration", SeverityWarning, "web.listen"},
@@ -148,7 +148,7 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 		"not wholly checked": {upkeep(UpkeepVerify, UpkeepState{Next: now}), "check", SeverityNote, "slice by slice, and not yet as a whole"},
 		"a channel fails": {func(s *StatusResult) {
 			s.Notify = []notify.ChannelState{{Name: "good"}, {Name: "mail", Waiting: 2, Error: "it does not answer", Since: now}}
-		}, "messages", SeverityError, "mail fails since 2026-06-01 12:00:00, and 2 messages wait: it does not answer"},
+		}, "messages", SeverityError, "mail fails since 2026-06-01 12:00:00 UTC, and 2 messages wait: it does not answer"},
 		"channels work": {func(s *StatusResult) { s.Notify = []notify.ChannelState{{Name: "mail"}} }, "messages", SeverityOK, "1 channel, and none fails"},
 		"no channel":    {func(*StatusResult) {}, "messages", SeverityNote, "nobody is told"},
 		"never checked": {upkeep(UpkeepVerify, UpkeepState{}), "check", SeverityNote, "never checked"},

@@ -28,7 +28,7 @@ type ShowResult struct {
 func noMeeting(id int64, at time.Time) error {
 	e := &Error{Kind: KindNotFound, Message: fmt.Sprintf("no meeting %d in this archive", id)}
 	if !at.IsZero() {
-		e.Message += " at " + at.UTC().Format(time.DateTime) + " UTC"
+		e.Message += " at " + formatUTC(at)
 	}
 	return e
 }

@@ -252,16 +252,17 @@ func examineCertificates(cfg *config.Config, now time.Time) (findings []control.
 			continue
 		}
 		until := pair.Leaf.NotAfter
+		end := until.UTC().Format(time.DateTime + " UTC")
 		public, err := url.Parse(l.public)
 		switch {
 		case now.After(until):
-			add(control.SeverityError, "renew it; the new file is read within a second", "%s has expired at %s", l.cert, until.UTC().Format(time.DateTime))
+			add(control.SeverityError, "renew it; the new file is read within a second", "%s has expired at %s", l.cert, end)
 		case err == nil && public.Hostname() != "" && pair.Leaf.VerifyHostname(public.Hostname()) != nil:
 			add(control.SeverityError, "correct "+l.table+".public_url, or use a certificate for this name", "%s is not for %s", l.cert, public.Hostname())
 		case until.Sub(now) < renewBefore:
-			add(control.SeverityWarning, "renew it; the new file is read within a second", "%s expires at %s", l.cert, until.UTC().Format(time.DateTime))
+			add(control.SeverityWarning, "renew it; the new file is read within a second", "%s expires at %s", l.cert, end)
 		default:
-			add(control.SeverityOK, "", "%s is good until %s", l.cert, until.UTC().Format(time.DateTime))
+			add(control.SeverityOK, "", "%s is good until %s", l.cert, end)
 		}
 	}
 	return findings
