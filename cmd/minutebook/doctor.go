@@ -123,6 +123,10 @@ type wideFile struct {
 	private string // as chmod takes it
 }
 
+// containerSecrets is the folder of a container's secrets: each user of the container can read
+// them, and none can change them.
+const containerSecrets = "/run/secrets"
+
 // findWide returns those of the paths that others can reach. A secret that does not belong to
 // the archive's owner is there for the owner's group, as root's in /etc is.
 func (m *Main) findWide(cfg *config.Config, paths []string) (wide []wideFile) {
@@ -131,7 +135,8 @@ func (m *Main) findWide(cfg *config.Config, paths []string) (wide []wideFile) {
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
 		info, err := os.Stat(path)
-		if path == "" || err != nil || credentials != "" && filepath.Dir(path) == filepath.Clean(credentials) {
+		if path == "" || err != nil || credentials != "" && filepath.Dir(path) == filepath.Clean(credentials) ||
+			strings.HasPrefix(filepath.Clean(path), m.joinRoot(containerSecrets)+"/") {
 			continue
 		}
 		private, others := "600", fs.FileMode(0o077)

@@ -178,7 +178,8 @@ func TestDoctorAsksForTheOwnersPage(t *testing.T) {
 }
 
 // TestDoctorLeavesTheServiceItsFiles has an archive of the service's user: a secret of another
-// owner has to be read by the service's group, and systemd's copies are not to be changed.
+// owner has to be read by the service's group, and the copies of systemd and of a container are
+// not to be changed.
 func TestDoctorLeavesTheServiceItsFiles(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root gives files away")
@@ -186,13 +187,14 @@ func TestDoctorLeavesTheServiceItsFiles(t *testing.T) {
 	const user = 65532
 	dir := t.TempDir()
 	data, own, file := filepath.Join(dir, "data"), filepath.Join(dir, "own.key"), filepath.Join(dir, "config.toml")
-	credentials := filepath.Join(dir, "credentials")
+	credentials, secrets := filepath.Join(dir, "credentials"), filepath.Join(dir, containerSecrets)
 	text := fmt.Sprintf("data_dir = %q\n[[accounts]]\nname = \"ada\"\nbase_url = \"https://service.example/external/v1\"\napi_key = \"k\"\n"+
 		"[[accounts]]\nname = \"bob\"\nbase_url = \"https://service.example/external/v1\"\napi_key_file = \"bob.key\"\n"+
-		"[[accounts]]\nname = \"cy\"\nbase_url = \"https://service.example/external/v1\"\napi_key_file = \"own.key\"\n", data)
+		"[[accounts]]\nname = \"cy\"\nbase_url = \"https://service.example/external/v1\"\napi_key_file = \"own.key\"\n"+
+		"[[accounts]]\nname = \"dan\"\nbase_url = \"https://service.example/external/v1\"\napi_key_file = \"run/secrets/dan\"\n", data)
 	for _, err := range []error{os.Mkdir(data, 0o700), os.Mkdir(credentials, 0o700), os.WriteFile(file, []byte(text), 0o600), os.WriteFile(own, []byte("k"), 0o600),
 		os.WriteFile(filepath.Join(credentials, "bob.key"), []byte("k"), 0o600), os.Chmod(filepath.Join(credentials, "bob.key"), 0o444),
-		os.Chown(data, user, user), os.Chown(own, user, user), os.Chown(file, 0, user)} {
+		os.MkdirAll(secrets, 0o755), os.WriteFile(filepath.Join(secrets, "dan"), []byte("k"), 0o600), os.Chmod(filepath.Join(secrets, "dan"), 0o444), os.Chown(data, user, user), os.Chown(own, user, user), os.Chown(file, 0, user)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +210,7 @@ func TestDoctorLeavesTheServiceItsFiles(t *testing.T) {
 		if err := errors.Join(os.Chmod(file, tc.file), os.Chmod(own, tc.own)); err != nil {
 			t.Fatal(err)
 		}
-		m := &Main{configPath: file, Environ: []string{"CREDENTIALS_DIRECTORY=" + credentials}}
+		m := &Main{root: dir, configPath: file, Environ: []string{"CREDENTIALS_DIRECTORY=" + credentials}}
 		cfg, err := m.loadConfig()
 		if err != nil {
 			t.Fatal(err)
