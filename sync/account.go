@@ -15,7 +15,7 @@ type account struct {
 	jobLocks map[string]chan struct{} // by job: full while it runs
 	life     context.Context          // ends when the account is not read any more
 	leave    context.CancelFunc       // ends life
-	refused  chan struct{}            // gets a value when the account is suspended
+	judged   chan struct{}            // gets a value when the account is suspended, and when it is accepted again
 	accepted chan struct{}            // gets a value when the account is no longer suspended
 	mustPoll atomic.Bool              // the service refused the callback address, so downloads are polled
 	// takesAddress: the service has taken a callback address.
@@ -54,7 +54,7 @@ func (a *account) run(job string) *runStats {
 
 // newAccount prepares an account that is not suspended.
 func newAccount(a Account, locks map[string]chan struct{}, now time.Time) *account {
-	acc := &account{Account: a, usable: now, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}, refused: make(chan struct{}, 1), accepted: make(chan struct{}, 1), checking: make(chan struct{}, 1)}
+	acc := &account{Account: a, usable: now, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}, judged: make(chan struct{}, 1), accepted: make(chan struct{}, 1), checking: make(chan struct{}, 1)}
 	acc.life, acc.leave = context.WithCancel(context.Background())
 	return acc
 }

@@ -87,15 +87,21 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 	}
 	a.suspended = p
 	a.mu.Unlock()
-	select {
-	case a.refused <- struct{}{}:
-	default: // there is one that nobody has waited for
-	}
+	signal(a.judged)
 	if repeated {
 		return fmt.Errorf("%w: %w", errSuspended, err)
 	}
 	s.log.Warn().Str("account", a.Name).Err(err).Msg("account suspended: the service refuses it")
 	return errors.Join(fmt.Errorf("%w: %w", errSuspended, err), s.saveSuspension(ctx, a, p))
+}
+
+// signal puts a value into a channel with room for one, unless there is one that nobody has
+// waited for.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // saveSuspension writes the mark of a suspended account; nil removes it.
@@ -130,10 +136,8 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 	a.mu.Lock()
 	a.suspended, a.usable = nil, s.now()
 	a.mu.Unlock()
-	select {
-	case a.accepted <- struct{}{}:
-	default: // there is one that nobody has waited for
-	}
+	signal(a.accepted)
+	signal(a.judged)
 	s.log.Info().Str("account", a.Name).Msg("account is accepted again")
 	return nil
 }

@@ -76,20 +76,31 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 		if err := s.awaitAcceptance(ctx, a); err != nil {
 			return err
 		}
-		if _, scheduled := s.schedule.find(JobDirectory); scheduled { // others' lists took the place of this account's
-			if err := s.tryJob(ctx, a, JobDirectory, false, 0, nil); err != nil && ctx.Err() == nil {
-				s.log.Warn().Str("account", a.Name).Str("job", JobDirectory).Err(err).Msg("job failed")
-			}
+		if err := s.renewDirectory(ctx, a); err != nil {
+			return err
 		}
 	}
 }
 
-// awaitAcceptance returns when the service has refused an account and accepts it again. It looks
-// once a minute.
+// renewDirectory reads the directory of an account that is accepted again, where jobs read it by
+// a schedule and none has since: others' lists have taken the place of this account's.
+func (s *Syncer) renewDirectory(ctx context.Context, a *account) error {
+	last, err := s.lastOwnRun(ctx, a, JobDirectory)
+	if _, scheduled := s.schedule.find(JobDirectory); err != nil || !scheduled || !last.Before(a.usableSince()) {
+		return err
+	}
+	if err := s.tryJob(ctx, a, JobDirectory, false, 0, nil); err != nil && ctx.Err() == nil {
+		s.log.Warn().Str("account", a.Name).Str("job", JobDirectory).Err(err).Msg("job failed")
+	}
+	return ctx.Err()
+}
+
+// awaitAcceptance returns when the service has accepted an account again. It looks once a
+// minute.
 func (s *Syncer) awaitAcceptance(ctx context.Context, a *account) error {
 	if a.suspension() == nil {
 		select {
-		case <-a.refused:
+		case <-a.judged:
 		case <-ctx.Done():
 		}
 	}

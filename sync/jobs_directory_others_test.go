@@ -92,3 +92,42 @@ func TestAListThatIsRefusedForANightIsReadInTheNext(t *testing.T) {
 		}
 	})
 }
+
+// Between two nights the service refuses an account for an hour: it is read again once, when the
+// account is accepted, since others' lists may have taken the place of its own.
+func TestAnAccountThatIsAcceptedAgainReadsItsDirectoryOnce(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for name, restarts := range map[string]bool{"while the program runs": false, "while it does not": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u, o := newOrganisation(t, "account_admin")
+				o.Schedule.CatchUp = "@hourly"
+				o.Accounts[0].Client = clientOf(t, u, bob)
+				_, stop := running(t, o)
+				time.Sleep(28 * time.Hour) // far from midnight
+				status := func(status string) {
+					if err := u.Service.SetUserStatus(t.Context(), bob, status); err != nil {
+						t.Fatal(err)
+					}
+				}
+				status(api.StatusDeactivated)
+				time.Sleep(70 * time.Minute)
+				before := u.Wire.Count(path("/teams"))
+				if restarts {
+					stop()
+				}
+				status(api.StatusActive)
+				if restarts {
+					_, stop = running(t, o)
+				}
+				defer stop()
+				time.Sleep(2 * time.Hour)
+				if n := u.Wire.Count(path("/teams")); n != before+1 {
+					t.Errorf("the teams were read %d times", n-before)
+				}
+			})
+		})
+	}
+}
