@@ -194,16 +194,18 @@ func (a *Archive) changeDirectory(ctx context.Context, account string, lists ...
 		}
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		people := map[string]bool{}
-		var removed string
-		if _, err := t.Scan(removedUsers, []any{account}, &removed); err != nil {
-			return err
+		isUsers, removed := lists[0].table == "users" && account != "", ""
+		if isUsers && lists[0].account != "" {
+			if _, err := t.Scan(removedUsers, []any{account}, &removed); err != nil {
+				return err
+			}
 		}
 		for _, l := range lists {
 			if err := t.replaceRows(l, people); err != nil {
 				return err
 			}
 		}
-		if lists[0].table == "users" && account != "" {
+		if isUsers {
 			list, change, args := usersList, addRemoved, []any{account, removed}
 			if lists[0].account == "" {
 				list, change, args = someUsersList, takeOver, lists[0].args
