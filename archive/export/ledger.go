@@ -273,9 +273,9 @@ func (l *ledger) recoverAnnounced() error {
 		if json.Unmarshal(line, &announced) != nil || !filepath.IsLocal(filepath.FromSlash(announced.Name)) {
 			continue
 		}
-		if is, err := isFile(filepath.Join(filepath.Dir(l.path), filepath.FromSlash(announced.Name))); err != nil {
+		if found, err := isFile(filepath.Join(filepath.Dir(l.path), filepath.FromSlash(announced.Name))); err != nil {
 			return err
-		} else if !is { // the export was killed before it wrote the file, or the line is damaged
+		} else if !found { // the export was killed before it wrote the file, or the line is damaged
 			continue
 		}
 		last, err := l.findFile(announced.What, announced.Format)
