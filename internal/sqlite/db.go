@@ -63,9 +63,24 @@ func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
 // Close closes the readers, then the writer, which checkpoints the log. A second call does
 // nothing.
 func (db *DB) Close() error {
-	err := errors.Join(db.R.Close(), db.W.Close())
+	err := closePool(db.R)
+	err = errors.Join(err, closePool(db.W))
 	if closed := db.file.Close(); !errors.Is(closed, os.ErrClosed) {
 		err = errors.Join(err, closed)
+	}
+	return err
+}
+
+// rollbackPatience is how long Close waits for a transaction that is still rolled back.
+const rollbackPatience = 2 * time.Second
+
+// closePool closes a pool, and waits for its connections: where a context ends, database/sql
+// rolls its transaction back after the caller went on, and only the connection that is closed
+// last checkpoints the log.
+func closePool(pool *sql.DB) error {
+	err := pool.Close()
+	for end := time.Now().Add(rollbackPatience); pool.Stats().OpenConnections > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
 	}
 	return err
 }

@@ -64,3 +64,32 @@ func TestIdleConnectionsOpenAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestCloseWaitsForConnections closes a database while a connection is still in use, as by a
+// transaction that database/sql rolls back in the background: the log is gone all the same.
+func TestCloseWaitsForConnections(t *testing.T) {
+	for _, name := range []string{"reader", "writer"} {
+		db, err := Open(t.Context(), filepath.Join(t.TempDir(), "x.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.W.Exec(`CREATE TABLE t (a)`); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := map[string]*sql.DB{"reader": db.R, "writer": db.W}[name].Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		released := make(chan error)
+		go func() {
+			time.Sleep(20 * time.Millisecond)
+			released <- conn.Close()
+		}()
+		if err := errors.Join(db.Close(), <-released); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(db.Path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the log is still there: %v", name, err)
+		}
+	}
+}
