@@ -154,8 +154,8 @@ func TestAMeetingOfAnotherDateWaits(t *testing.T) {
 	}
 }
 
-// TestUnknownNamesAreTold has rules with names that are near to those of meetings.
-func TestUnknownNamesAreTold(t *testing.T) {
+// TestUnknownNamesAreReported has rules with names that are near to those of meetings.
+func TestUnknownNamesAreReported(t *testing.T) {
 	a, _ := agedArchive(t)
 	rules := []RetentionRule{{Teams: []string{"sales", "Opps", "Board"}}, {MediaAfter: day, Types: []string{"Calls"}}, {MediaAfter: day}}
 	h, err := a.ShowRetention(t.Context(), rules)

@@ -300,12 +300,12 @@ func TestPeopleTrendsAndMergedNames(t *testing.T) {
 		ask("list_meetings", map[string]any{"person": person, "limit": 100}, &list)
 		return len(list.Meetings)
 	}
-	one, other := meetings(first), meetings(second)
+	alone, other := meetings(first), meetings(second)
 	if _, err := added.Merge(t.Context(), notes.Owner, first, second); err != nil {
 		t.Fatal(err)
 	}
-	if both := meetings(first); both < max(one, other) || both != meetings(second) {
-		t.Errorf("%d and %d meetings, together %d and %d", one, other, both, meetings(second))
+	if both := meetings(first); both < max(alone, other) || both != meetings(second) {
+		t.Errorf("%d and %d meetings, together %d and %d", alone, other, both, meetings(second))
 	}
 	var open, later actionAnswer
 	ask("list_action_items", map[string]any{"limit": 200}, &open)

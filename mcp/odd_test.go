@@ -58,11 +58,11 @@ func TestUnknownValuesAreNotInvented(t *testing.T) {
 	}
 }
 
-// TestOddMeetingsAreTold has a meeting without a date, with a highlight at no time, a speaker
+// TestOddMeetingsAreShown has a meeting without a date, with a highlight at no time, a speaker
 // between two seconds, and gone at the service: no list by date has it, its highlight is at
 // the beginning, the entry is there at the second that is shown, and every answer says that
 // it is gone.
-func TestOddMeetingsAreTold(t *testing.T) {
+func TestOddMeetingsAreShown(t *testing.T) {
 	s := newServer(t, archive.Viewer{All: true})
 	archivetest.Apply(t, s.Archive, archivetest.Epoch, []byte(`{"recording_id":1,"title":"Odd","highlights":[{"type":"Insight","text":"x","start_time":1.7e9},
 		{"type":"Insight","text":"x","start_time":-5}],"transcript":[{"speaker":{"display_name":"Ada"},"text":"between","timestamp":"00:00:10.700"},

@@ -23,10 +23,10 @@ func TestHiddenMeetingsChangeNothing(t *testing.T) {
 	for _, h := range []*fixture{alone, beside} {
 		h.catchUp()
 	}
-	for _, ask := range alikeQuestions() {
-		want, got := ask.of(t, alone), ask.of(t, beside)
+	for _, question := range alikeQuestions() {
+		want, got := question.ask(t, alone), question.ask(t, beside)
 		if want != got {
-			t.Errorf("%s tells of hidden meetings:\n%s\nwithout them\n%s", ask.name, got, want)
+			t.Errorf("%s tells of hidden meetings:\n%s\nwithout them\n%s", question.name, got, want)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func hiddenMeetings() (all [][]byte) {
 // alikeQuestion is a question, and its answer as text.
 type alikeQuestion struct {
 	name string
-	of   func(testing.TB, *fixture) string
+	ask  func(testing.TB, *fixture) string
 }
 
 func alikeQuestions() (all []alikeQuestion) {

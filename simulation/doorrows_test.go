@@ -122,7 +122,7 @@ func (w *world) judgeDoor(p, other person, method string, row doorRow, rec *http
 		w.wantSame([]any{rec.Code, rec.Header(), text}, []any{absent.Code, absent.Header(), absent.Body.String()}, "%v asks %s for %s, which is for admins", p, method, row.path)
 	}
 	for _, address := range other.emails {
-		if told := strings.Contains(text, address); told && !(row.names && p.admin) {
+		if named := strings.Contains(text, address); named && !(row.names && p.admin) {
 			w.t.Fatalf("%v is told of the person %s by %s: %s", p, address, row.path, text)
 		}
 	}

@@ -44,7 +44,7 @@ type rotation struct {
 	Before time.Time `json:"before"` // meetings created later are left out
 	Cursor string    `json:"cursor,omitempty"`
 	Oldest time.Time `json:"oldest,omitzero"` // the oldest meeting read so far
-	Over   bool      `json:"over,omitempty"`
+	Ended  bool      `json:"over,omitempty"`
 }
 
 // rotationKey is the key of the mark of a list query's rotation.
@@ -58,7 +58,7 @@ func (s *Syncer) continueRotation(ctx context.Context, a *account, p listQuery, 
 	if err != nil {
 		return err
 	}
-	if r.Over {
+	if r.Ended {
 		if distance(r.Began, s.now()) < rotationPeriod {
 			return nil
 		}
@@ -69,7 +69,7 @@ func (s *Syncer) continueRotation(ctx context.Context, a *account, p listQuery, 
 		return err
 	}
 	o := walkSpec{account: a, list: p, content: true, reread: true, spare: true}
-	for pages := max(minRotationPages, c.Meetings/pageSize/rotationNights+1); pages > 0 && !r.Over; pages-- {
+	for pages := max(minRotationPages, c.Meetings/pageSize/rotationNights+1); pages > 0 && !r.Ended; pages-- {
 		if r, err = s.readRotationPage(ctx, o, r, t); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Syncer) readRotationPage(ctx context.Context, o walkSpec, r rotation, t
 			r.Oldest = at
 		}
 	}
-	r.Over = page.NextCursor == "" || page.NextCursor == r.Cursor
+	r.Ended = page.NextCursor == "" || page.NextCursor == r.Cursor
 	r.Cursor = page.NextCursor
 	return r, s.applyPage(ctx, o, page, t, func() archive.Mark { return newMark(rotationKey(o.account, o.list), r) })
 }
@@ -113,5 +113,5 @@ func (s *Syncer) loadRotation(ctx context.Context, a *account, p listQuery) (rot
 		return r, err
 	}
 	c, _, err := s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p})
-	return rotation{Began: c.Started, Over: true}, err
+	return rotation{Began: c.Started, Ended: true}, err
 }

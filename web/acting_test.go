@@ -62,9 +62,9 @@ func browserIsToldOfMatches(t *testing.T, c *browsertest.Chromium) {
 		b.Do(chromedp.Navigate(s.URL+"/?q="+word), chromedp.Click(chromedp.CSS(".save summary")), chromedp.Click(chromedp.CSS(".save form button")))
 		b.WaitFor(`location.pathname === "/saved" && document.querySelector("main").textContent.includes("` + word + `")`)
 	}
-	const of = `[...document.querySelectorAll(".saved")].find(p => p.querySelector("h2").textContent === "%s")`
+	const panel = `[...document.querySelectorAll(".saved")].find(p => p.querySelector("h2").textContent === "%s")`
 	press := func(saved, what string) {
-		b.Do(chromedp.Evaluate[chromedp.Void](`{ const panel = ` + strings.ReplaceAll(of, "%s", saved) + `; panel.querySelector("details").open = true; ` + what + ` }`))
+		b.Do(chromedp.Evaluate[chromedp.Void](`{ const panel = ` + strings.ReplaceAll(panel, "%s", saved) + `; panel.querySelector("details").open = true; ` + what + ` }`))
 	}
 	press("walrus", `const box = panel.querySelector("[type=url]"); box.value = "`+h.URL+`/here"; box.form.querySelector("button").click();`)
 	b.WaitFor(`!!document.querySelector(".secret code")`)

@@ -213,7 +213,7 @@ func TestNothingIsDeletedUnseen(t *testing.T) {
 		return fmt.Sprintf(`{"changed_at":%q}`, read.ChangedAt)
 	}
 	const note, search = "/api/v1/meetings/1/notes", "/api/v1/saved-searches"
-	for _, thing := range []struct{ add, one, first, then, page, form, changed, says string }{
+	for _, thing := range []struct{ add, item, first, then, page, form, changed, says string }{
 		{note, note + "/1", `{"text":"First."}`, `{"text":"Second."}`, "/meetings/1", "do=delete&note=1&text=First.", "/meetings/1/notes", "was not deleted"},
 		{search, search + "/1", `{"name":"A","query":"one"}`, `{"name":"A","query":"two"}`, "/saved", "", "/saved/1/delete", "changed in another window"},
 	} {
@@ -221,12 +221,12 @@ func TestNothingIsDeletedUnseen(t *testing.T) {
 		old := ask(200, thing.add, thing.first, "")
 		seen := s.state(thing.page)
 		s.now.Store(new(s.now.Load().Add(time.Minute)))
-		read := ask(200, thing.one+rename, thing.then, "")
-		ask(409, thing.one+"/delete", old, "changed in another window")
+		read := ask(200, thing.item+rename, thing.then, "")
+		ask(409, thing.item+"/delete", old, "changed in another window")
 		ask(409, thing.changed, thing.form+"&seen="+seen, thing.says)
 		s.shows(200, thing.page, s.state(thing.page))
-		ask(200, thing.one+"/delete", read, "")
-		ask(404, thing.one+"/delete", read, "not there any more")
+		ask(200, thing.item+"/delete", read, "")
+		ask(404, thing.item+"/delete", read, "not there any more")
 	}
 	// What another window gave a search is not ended either.
 	ask(200, search, `{"name":"B","query":"one"}`, "")

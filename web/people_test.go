@@ -74,14 +74,14 @@ func TestPeopleAreListedAndShown(t *testing.T) {
 	if len(list.People) != 1 || list.People[0].Key != "bo@acme.example" || list.People[0].TalkShare != 1 || list.People[0].OpenItems != 2 {
 		t.Errorf("people %+v", list.People)
 	}
-	var one struct {
+	var person struct {
 		personJSON
 		RecordingIDs []int64 `json:"recording_ids"`
 		With         []personJSON
 	}
-	s.answer(200, "/api/v1/people/bo@acme.example", &one)
-	if fmt.Sprint(one.RecordingIDs) != "[2 1]" || len(one.With) != 1 || one.With[0].Name != "Ana Ruiz" {
-		t.Errorf("Bo %+v", one)
+	s.answer(200, "/api/v1/people/bo@acme.example", &person)
+	if fmt.Sprint(person.RecordingIDs) != "[2 1]" || len(person.With) != 1 || person.With[0].Name != "Ana Ruiz" {
+		t.Errorf("Bo %+v", person)
 	}
 	s.answer(404, "/api/v1/people/nobody", &struct{}{})
 }

@@ -107,9 +107,9 @@ func TestSavedSearchesAndTheirFeeds(t *testing.T) {
 func TestFeedsKnowTheirMeetings(t *testing.T) {
 	s := newSite(t, json.RawMessage(strings.Replace(string(meeting(7, "TITLE", "2026-06-10T09:00:00Z", "")), "TITLE", `Walrus \u0001\ufffe & \u0000`, 1)))
 	words := strings.Repeat("walrus ", 8) // as many words as a question has
-	one, err := s.server.Notes.Save(t.Context(), 0, "Herd \x01", words)
+	saved, err := s.server.Notes.Save(t.Context(), 0, "Herd \x01", words)
 	must(t, err)
-	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, one.ID, time.Time{})
+	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, saved.ID, time.Time{})
 	must(t, err)
 	read := func(host string) (f atomFeed) {
 		resp, body := s.get("/feeds/"+secret, "Host", host)
@@ -127,11 +127,11 @@ func TestFeedsKnowTheirMeetings(t *testing.T) {
 // TestFeedsOfTheOwnerEndWithSignIn reads the feed of an owner, and again once people sign in.
 func TestFeedsOfTheOwnerEndWithSignIn(t *testing.T) {
 	s := newTalkSite(t)
-	one, err := s.server.Notes.Save(t.Context(), 0, "Budget", "budget sort:relevance")
+	saved, err := s.server.Notes.Save(t.Context(), 0, "Budget", "budget sort:relevance")
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, one.ID, time.Time{})
+	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, saved.ID, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func TestPublicAddresses(t *testing.T) {
 			offers += strings.Count(page, "<button type=\"button\" data-passkey=") + strings.Count(page, "passkeys.js")
 		}
 		const why = "browsers take passkeys for a domain such as minutes.example alone"
-		told := strings.Contains(me, why) && strings.Count(log.String(), "web.public_url") == 1
+		warned := strings.Contains(me, why) && strings.Count(log.String(), "web.public_url") == 1
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, public.Scheme+"://"+public.Host+"/logout", nil)
 		r.Header.Set("Cookie", session)
 		out := httptest.NewRecorder()
@@ -106,10 +106,10 @@ func TestPublicAddresses(t *testing.T) {
 		switch {
 		case signedIn != http.StatusSeeOther || removed != http.StatusSeeOther:
 			t.Errorf("%s: signing in %d, removing a passkey %d", address, signedIn, removed)
-		case domain != "" && (begin != http.StatusOK || !strings.Contains(options, `"rpId":"`+domain+`"`) || offers != 6 || told):
-			t.Errorf("%s: %d %s, %d offers, told %v", address, begin, options, offers, told)
-		case domain == "" && (begin == http.StatusOK || offers != 0 || !told):
-			t.Errorf("%s: %d, %d offers, told %v: %s", address, begin, offers, told, log.String())
+		case domain != "" && (begin != http.StatusOK || !strings.Contains(options, `"rpId":"`+domain+`"`) || offers != 6 || warned):
+			t.Errorf("%s: %d %s, %d offers, warned %v", address, begin, options, offers, warned)
+		case domain == "" && (begin == http.StatusOK || offers != 0 || !warned):
+			t.Errorf("%s: %d, %d offers, warned %v: %s", address, begin, offers, warned, log.String())
 		}
 	}
 }

@@ -296,9 +296,9 @@ func browserTicksInPlace(t *testing.T, c *browsertest.Chromium) {
 	if !browsertest.Evaluate[bool](b, `document.activeElement.ariaLabel === label`) {
 		t.Error("the focus is not at the item before the last one")
 	}
-	one := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"action_items":[{"description":"Feed it","recording_timestamp":"00:01:01"}]`))
-	other := c.Open(t, one.URL)
-	other.Do(chromedp.Navigate(one.URL+"/actions"), chromedp.Evaluate[chromedp.Void](`document.querySelector(".tick button").click()`))
+	site := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"action_items":[{"description":"Feed it","recording_timestamp":"00:01:01"}]`))
+	other := c.Open(t, site.URL)
+	other.Do(chromedp.Navigate(site.URL+"/actions"), chromedp.Evaluate[chromedp.Void](`document.querySelector(".tick button").click()`))
 	other.WaitFor(`!document.querySelector(".tick button")`)
 	if !browsertest.Evaluate[bool](other, `document.activeElement.id === "main"`) {
 		t.Error("the focus is not at the page after its only item")

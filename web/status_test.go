@@ -122,9 +122,9 @@ func TestFailuresOfHiddenMeetingsNameNoMeeting(t *testing.T) {
 	for _, address := range []string{"/status", "/api/v1/status", "/api/v1/status/events?events=1"} {
 		s.shows(200, address, "/recordings/4711/transcript: 404 Not Found: Secret plan", "media/4712.part")
 		_, body := s.get(address, adminBea...)
-		for _, told := range []string{"4711", "4712", "Secret", "media/"} {
-			if strings.Contains(body, told) {
-				t.Errorf("%s tells an admin who does not see the meetings %q: %s", address, told, body)
+		for _, secret := range []string{"4711", "4712", "Secret", "media/"} {
+			if strings.Contains(body, secret) {
+				t.Errorf("%s tells an admin who does not see the meetings %q: %s", address, secret, body)
 			}
 		}
 		for _, want := range []string{"the service answered 404 Not Found", "not shown here, since it may tell of the meeting"} {

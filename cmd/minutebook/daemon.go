@@ -94,15 +94,15 @@ const ownerWait = 4 * time.Second
 // openWhenFree is openApp, once the data directory is free. It does not wait for another
 // daemon, which answers commands.
 func openWhenFree(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts appOptions) (*application, error) {
-	deadline, told := time.Now().Add(ownerWait), false
+	deadline, logged := time.Now().Add(ownerWait), false
 	for {
 		app, err := openApp(ctx, cfg, log, opts)
 		if !errors.Is(err, archive.ErrInUse) || time.Now().After(deadline) || isServed(ctx, cfg.DataDir) {
 			return app, err
 		}
-		if !told {
+		if !logged {
 			log.Info().Err(err).Msg("waiting for the process that has the data directory open")
-			told = true
+			logged = true
 		}
 		if err := pause.For(ctx, 50*time.Millisecond); err != nil {
 			return nil, err

@@ -74,10 +74,10 @@ func TestDigestOfADaemon(t *testing.T) {
 	k.start()
 	eventually(t, time.Minute, "the daemon notes both digests", func() (bool, any) { return !strings.Contains(k.lastDigest(), long), k.serve.log() })
 	sent := k.digests()
-	if len(sent) != 1 || len(k.told.told("digest")) != 1 {
-		t.Fatalf("%d mails and %d webhooks, want one each", len(sent), len(k.told.told("digest")))
+	if len(sent) != 1 || len(k.messages("digest")) != 1 {
+		t.Fatalf("%d mails and %d webhooks, want one each", len(sent), len(k.messages("digest")))
 	}
-	if got := k.told.told("digest")[0].Title; !strings.HasPrefix(sent[0], "Minutebook: "+got+"\n") {
+	if got := k.messages("digest")[0].Title; !strings.HasPrefix(sent[0], "Minutebook: "+got+"\n") {
 		t.Errorf("mail and webhook differ: %q\n%s", got, sent[0])
 	}
 	if links := strings.Count(sent[0], k.serve.url+"/meetings/"); links < min(meetings, 50) || !strings.Contains(sent[0], "meetings arrived") {
@@ -92,7 +92,7 @@ func TestDigestOfADaemon(t *testing.T) {
 		return ok, nil
 	})
 	k.serve.stop()
-	if mails, hooks := len(k.digests()), len(k.told.told("digest")); mails != 1 || hooks != 1 {
+	if mails, hooks := len(k.digests()), len(k.messages("digest")); mails != 1 || hooks != 1 {
 		t.Errorf("after another start there are %d mails and %d webhooks", mails, hooks)
 	}
 }

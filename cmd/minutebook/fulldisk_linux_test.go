@@ -25,7 +25,7 @@ func TestServeOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := testrun.SmallDisk(t, 160)
 	service, key := sandbox(t, t.TempDir())
-	inbound, dir, people := freePort(t), filepath.Join(disk.Dir, "data"), startTold(t)
+	inbound, dir, people := freePort(t), filepath.Join(disk.Dir, "data"), startCollector(t)
 	config := filepath.Join(t.TempDir(), "config.toml")
 	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\npublic_url = \"http://%s\"\n[media]\ndownload = false\n[sync]\ncatch_up = \"@every 1s\"\n"+
 		"[verify]\nschedule = \"@every 1s\"\n[notify]\nallow_private = true\n[[notify.hooks]]\nname = \"pager\"\nformat = \"webhook\"\nurl = \"%s/hook-secret\"\nsecret = %q\n"+
@@ -66,8 +66,8 @@ func TestServeOnAFullDisk(t *testing.T) {
 	}
 	eventually(t, time.Minute, "people are told", func() (bool, any) {
 		disk.Fill()
-		told := people.told("disk")
-		return len(told) == 1 && told[0].Kind == notify.Problem, told
+		got := people.messages("disk")
+		return len(got) == 1 && got[0].Kind == notify.Problem, got
 	})
 
 	disk.Clear()
@@ -84,8 +84,8 @@ func TestServeOnAFullDisk(t *testing.T) {
 		return s.Meetings == before.Meetings+2 && s.Indexed == s.Meetings, s
 	})
 	eventually(t, time.Minute, "people are told that it is over", func() (bool, any) {
-		told := people.told("disk")
-		return len(told) == 2 && told[1].Kind == notify.Over, told
+		got := people.messages("disk")
+		return len(got) == 2 && got[1].Kind == notify.Over, got
 	})
 	serve.stop()
 	run(t, "verify", "-c", config)

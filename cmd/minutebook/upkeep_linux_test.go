@@ -27,8 +27,8 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// told is an address for webhooks, ntfy and the heartbeat, each at a path that is a secret.
-type told struct {
+// collector is an address for webhooks, ntfy and the heartbeat, each at a path that is a secret.
+type collector struct {
 	*httptest.Server
 	mu       sync.Mutex // guards the fields below
 	hooks    []notify.Message
@@ -38,15 +38,15 @@ type told struct {
 	received func(notify.Message) // called before a webhook is answered; nil: nothing
 }
 
-func startTold(t *testing.T) *told {
-	w := &told{status: http.StatusOK}
+func startCollector(t *testing.T) *collector {
+	w := &collector{status: http.StatusOK}
 	w.Server = httptest.NewServer(w)
 	t.Cleanup(w.Close)
 	return w
 }
 
 // ServeHTTP takes a message.
-func (w *told) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (w *collector) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.mu.Lock()
 	received := w.received
@@ -71,14 +71,14 @@ func (w *told) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 // set changes the answers of the address.
-func (w *told) set(change func()) {
+func (w *collector) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change()
 }
 
-// told returns the webhooks about a condition.
-func (w *told) told(key string) (messages []notify.Message) {
+// messages returns the webhooks about a condition.
+func (w *collector) messages(key string) (messages []notify.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.hooks {
@@ -91,7 +91,7 @@ func (w *told) told(key string) (messages []notify.Message) {
 
 // count returns how many messages of a kind about a condition came by webhook, each id
 // counted once, by ntfy, and by mail, each Message-ID counted once.
-func (w *told) count(mails *smtptest.Server, kind notify.Kind, key, title string) (hooks, phones, mailed int) {
+func (w *collector) count(mails *smtptest.Server, kind notify.Kind, key, title string) (hooks, phones, mailed int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ids := map[string]bool{}
@@ -126,7 +126,7 @@ func mailIDs(mails *smtptest.Server, title string) map[string]bool {
 // kept is a daemon that makes backups and tells people, beside a sandbox.
 type kept struct {
 	*testing.T
-	*told
+	*collector
 	serve                      *program
 	mails                      *smtptest.Server
 	service, key               string
@@ -136,7 +136,7 @@ type kept struct {
 }
 
 func newKept(t *testing.T) *kept {
-	k := &kept{T: t, told: startTold(t), mails: smtptest.Start(t, true), dir: t.TempDir()}
+	k := &kept{T: t, collector: startCollector(t), mails: smtptest.Start(t, true), dir: t.TempDir()}
 	k.data, k.backups, k.config = filepath.Join(k.dir, "data"), filepath.Join(k.dir, "backups"), filepath.Join(k.dir, "config.toml")
 	service, key := sandbox(t, t.TempDir())
 	k.service, k.key = service.url, key

@@ -161,7 +161,7 @@ func TestEachConditionIsToldOnce(t *testing.T) {
 		b.restart()
 	}
 	b.expect(c, "ada", "over: ada")
-	if began, over := c.got[0], c.got[1]; began.Kind != Problem || over.Kind != Over || over.Key != ada.Key || over.ID == began.ID {
+	if began, end := c.got[0], c.got[1]; began.Kind != Problem || end.Kind != Over || end.Key != ada.Key || end.ID == began.ID {
 		t.Errorf("told %+v", c.got)
 	}
 	fading := ada
@@ -177,8 +177,8 @@ func TestEachConditionIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAFullDiskIsTold cannot save the state, and tells each thing once all the same.
-func TestAFullDiskIsTold(t *testing.T) {
+// TestAFullDiskIsReported cannot save the state, and tells each thing once all the same.
+func TestAFullDiskIsReported(t *testing.T) {
 	c := &recorded{name: "c"}
 	b := newBench(t, c)
 	b.store.full = true
@@ -289,9 +289,9 @@ func TestAChannelWithoutItsRefusedMessageFailsNoMore(t *testing.T) {
 
 // TestASlowChannelDelaysNoOther has a channel that answers only when another one was told.
 func TestASlowChannelDelaysNoOther(t *testing.T) {
-	told := make(chan struct{})
-	slow := &recorded{name: "slow", refuse: func(Message) error { <-told; return nil }}
-	fast := &recorded{name: "fast", refuse: func(Message) error { close(told); return nil }}
+	arrived := make(chan struct{})
+	slow := &recorded{name: "slow", refuse: func(Message) error { <-arrived; return nil }}
+	fast := &recorded{name: "fast", refuse: func(Message) error { close(arrived); return nil }}
 	b := newBench(t, slow, fast)
 	b.update(ada)
 	b.expect(slow, "ada")

@@ -85,9 +85,9 @@ func checkRetry(t *rapid.T, window Window, passed [classes][]time.Time, limits [
 	}
 }
 
-// TestGivingBackKeepsWhatOthersWereTold gives back the first call of a window, in which
+// TestGivingBackKeepsOthersAnswers gives back the first call of a window, in which
 // another was refused meanwhile and told when to call again.
-func TestGivingBackKeepsWhatOthersWereTold(t *testing.T) {
+func TestGivingBackKeepsOthersAnswers(t *testing.T) {
 	for _, window := range []Window{Fixed, Sliding} {
 		l := New()
 		l.Apply(Settings{Global: 2, Window: window})
