@@ -57,14 +57,16 @@ const clockKey = "confirmed-clock"
 // ConfirmedTime returns the time by which records are old enough to be deleted, at most a
 // minute old: that of the clock, unless there is a doubt, see confirmedClock.
 func (a *Archive) ConfirmedTime(ctx context.Context) (time.Time, error) {
-	a.retention.Lock()
-	defer a.retention.Unlock()
+	if err := a.retention.Acquire(ctx, 1); err != nil {
+		return time.Time{}, fmt.Errorf("read the confirmed clock: %w", err)
+	}
+	defer a.retention.Release(1)
 	c, err := a.readClock(ctx)
 	return c.At, err
 }
 
 // readClock returns the confirmed clock. Within a minute it is not updated again, so that
-// it is seldom written. The caller holds the mutex retention.
+// it is seldom written. The caller holds retention.
 func (a *Archive) readClock(ctx context.Context) (c confirmedClock, err error) {
 	stored, err := a.Mark(ctx, clockKey)
 	if err != nil {
@@ -100,8 +102,10 @@ func (a *Archive) storeClock(ctx context.Context, c confirmedClock) error {
 
 // confirmClock confirms the clock as it is, for a person.
 func (a *Archive) confirmClock(ctx context.Context) error {
-	a.retention.Lock()
-	defer a.retention.Unlock()
+	if err := a.retention.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("confirm the clock: %w", err)
+	}
+	defer a.retention.Release(1)
 	c, err := a.readClock(ctx)
 	if err != nil {
 		return err
@@ -112,16 +116,15 @@ func (a *Archive) confirmClock(ctx context.Context) error {
 // NoteServiceTime notes the time by the service's clock, at this moment. A clock here
 // that is far ahead of it deletes nothing early.
 func (a *Archive) NoteServiceTime(service time.Time) {
-	a.retention.Lock()
-	defer a.retention.Unlock()
-	a.serviceStart = service.Add(-a.running())
+	start := service.Add(-a.running())
+	a.serviceStart.Store(&start)
 }
 
-// serviceTime returns the time by the service's clock, zero when it is unknown. The
-// caller holds the mutex retention.
+// serviceTime returns the time by the service's clock, zero when it is unknown.
 func (a *Archive) serviceTime() time.Time {
-	if a.serviceStart.IsZero() {
+	start := a.serviceStart.Load()
+	if start == nil {
 		return time.Time{}
 	}
-	return a.serviceStart.Add(a.running())
+	return start.Add(a.running())
 }

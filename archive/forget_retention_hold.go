@@ -103,8 +103,10 @@ func (a *Archive) readRules(ctx context.Context) (k knownRules, stored []byte, e
 // updateRules reads the known rules, applies change to them and stores the result. The
 // clock is the confirmed one. head is the last change of the log.
 func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change func(k *knownRules, head int64)) (k knownRules, c confirmedClock, err error) {
-	a.retention.Lock()
-	defer a.retention.Unlock()
+	if err := a.retention.Acquire(ctx, 1); err != nil {
+		return k, c, fmt.Errorf("update the retention rules: %w", err)
+	}
+	defer a.retention.Release(1)
 	k, previous, err := a.readRules(ctx)
 	if err != nil || previous == nil && len(rules) == 0 {
 		return k, c, err

@@ -182,7 +182,8 @@ func TestAClockSetAheadIsNotConfirmed(t *testing.T) {
 		hours := time.Duration(i) * time.Hour
 		*now = started.Add(c.clock + hours)
 		if c.restarted {
-			a.clockRead, a.serviceStart = hours-time.Hour, time.Time{}
+			a.clockRead = hours - time.Hour
+			a.serviceStart.Store(nil)
 		}
 		a.running = func() time.Duration { return hours }
 		if c.service {
@@ -298,7 +299,8 @@ func TestAClockSetAheadAgesNoMeeting(t *testing.T) {
 				*now = now.Add(s.clock + s.ran)
 				running += s.ran
 				if s.restarted {
-					a.clockRead, a.serviceStart, running = -1, time.Time{}, 0
+					a.clockRead, running = -1, 0
+					a.serviceStart.Store(nil)
 				}
 				if s.service {
 					a.NoteServiceTime(now.Add(-s.behind))

@@ -86,17 +86,18 @@ type Archive struct {
 	closed  bool
 
 	buckets sync.Map // the works that [Archive.LockBuckets] holds
-	// These three are held while a bucket is waited for: who wants them waits no longer than
-	// its context allows.
+	// These four are held while a bucket or a slow disk is waited for: who wants them waits no longer
+	// than its context allows.
 	backups    *semaphore.Weighted // of 1; held while the list of forgotten meetings is written into a directory of backups
 	forgetting *semaphore.Weighted // of copyingWeight; 1 is held while something is erased, all while a copying begins
 	blobs      *semaphore.Weighted // of 1; held while a blob's references are counted and acted upon
 
-	retention    sync.Mutex           // held while the state of the retention rules or the confirmed clock changes
+	retention *semaphore.Weighted // of 1; held while the state of the retention rules or the confirmed clock changes
+
 	clockRead    time.Duration        // running when the confirmed clock was last updated; below 0: never
 	running      func() time.Duration // of this process, by a clock that nobody sets
 	moved        atomic.Pointer[MovedMeetings]
-	serviceStart time.Time // by the service's clock, when running was 0; zero: unknown
+	serviceStart atomic.Pointer[time.Time] // by the service's clock, when running was 0; nil: unknown
 }
 
 // Open takes ownership of the data directory, brings its databases to the
@@ -116,7 +117,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1, erased: map[int64]Forgotten{}, cleared: map[int64]bool{}, copying: map[*copying]bool{},
-		backups: semaphore.NewWeighted(1), forgetting: semaphore.NewWeighted(copyingWeight), blobs: semaphore.NewWeighted(1)}
+		backups: semaphore.NewWeighted(1), forgetting: semaphore.NewWeighted(copyingWeight), blobs: semaphore.NewWeighted(1), retention: semaphore.NewWeighted(1)}
 	if a.running = o.Running; a.running == nil {
 		opened := a.now()
 		a.running = func() time.Duration { return a.now().Sub(opened) }

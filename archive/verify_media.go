@@ -212,6 +212,9 @@ func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found fu
 		if used, err := a.expectsBlob(ctx, b.SHA256); err != nil || used {
 			return err
 		}
+		if used, err := a.expectsAttached(ctx, b.SHA256); err != nil || used {
+			return err
+		}
 		var forgotten bool
 		err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE value = ?)`, b.SHA256).Scan(&forgotten)
 		if err != nil {
@@ -228,6 +231,15 @@ func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found fu
 		found(d)
 		return nil
 	})
+}
+
+// expectsAttached is expectsBlob after the commit of a blob's attaching, which may be under way.
+func (a *Archive) expectsAttached(ctx context.Context, sha string) (bool, error) {
+	if err := a.blobs.Acquire(ctx, 1); err != nil {
+		return false, err
+	}
+	defer a.blobs.Release(1)
+	return a.expectsBlob(ctx, sha)
 }
 
 // repairUnknown puts aside a blob without a meeting, with a mark for each meeting for which
