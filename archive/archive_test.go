@@ -188,7 +188,7 @@ func TestApplyIsOneTransaction(t *testing.T) {
 
 func TestChangesFollowAndRefuseForeignPositions(t *testing.T) {
 	a := newArchive(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	woken := make(chan error, 1)
 	go func() { woken <- a.WaitChange(ctx, Position{}) }()

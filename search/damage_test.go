@@ -328,7 +328,7 @@ func TestARequestedRebuildWakesTheFollower(t *testing.T) {
 	go func() { done <- h.index.Follow(ctx) }()
 	for number := 2; number < 5; number++ {
 		h.index.Rebuild()
-		for deadline := time.Now().Add(10 * time.Second); h.index.Progress().Rebuilding; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(5 * time.Minute); h.index.Progress().Rebuilding; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("generation %d is not built", number)
 			}

@@ -49,7 +49,7 @@ func TestACommitBeforeItsHeadIsNoReasonToRebuild(t *testing.T) {
 	if err := h.index.Check(context.Background()); err != nil {
 		t.Errorf("check: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for range 2 {
 		if err := h.index.CatchUp(ctx); err != nil {

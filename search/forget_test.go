@@ -224,7 +224,7 @@ func TestCloseDuringASearch(t *testing.T) {
 		select {
 		case <-asked:
 			return nil
-		case <-time.After(20 * time.Second):
+		case <-time.After(5 * time.Minute):
 			return errors.New("the search waits for the close, which waits for the search")
 		}
 	})

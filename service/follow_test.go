@@ -60,7 +60,7 @@ func arriveBy(t *testing.T, a *archive.Archive, account, query string, src archi
 // caughtUp relays until the relay stands at the head.
 func (s *sandbox) caughtUp(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- s.follow(ctx) }()

@@ -119,7 +119,7 @@ func (in *inbox) next(t *testing.T) delivery {
 	select {
 	case d := <-in.got:
 		return d
-	case <-time.After(10 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("nothing was delivered")
 		return delivery{}
 	}

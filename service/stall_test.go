@@ -63,7 +63,7 @@ func (s *sandbox) mediaLink() string {
 	return u.RequestURI()
 }
 
-// dialTest connects to a server for at most 20 s.
+// dialTest connects to a server for at most five minutes.
 func dialTest(t *testing.T, server *httptest.Server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -71,7 +71,7 @@ func dialTest(t *testing.T, server *httptest.Server) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return conn

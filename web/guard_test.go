@@ -43,6 +43,7 @@ func TestForeignHostsAreRefused(t *testing.T) {
 }
 
 func TestAddressOfTheConnectionIsAHost(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	r := httptest.NewRequest("GET", "http://192.168.1.5:8080/", nil)
 	if hostAllowed(r, nil) {
 		t.Error("an address that nothing is known of is let in")
@@ -56,6 +57,7 @@ func TestAddressOfTheConnectionIsAHost(t *testing.T) {
 // A proxy on this machine can write a loopback name into Host. Where nobody is asked who
 // they are, it would let everybody in.
 func TestProxiesReachNoOwner(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	o := s.options()
 	o.Identify = nil
@@ -83,6 +85,7 @@ func TestProxiesReachNoOwner(t *testing.T) {
 // nginx says nothing of itself where its configuration has proxy_pass alone: it writes the
 // Host, and before 1.29.7 speaks HTTP/1.0, or with proxy_http_version 1.1 ends each connection.
 func TestSilentProxiesReachNoOwner(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	o := s.options()
 	o.Identify = nil
@@ -116,6 +119,7 @@ func TestSilentProxiesReachNoOwner(t *testing.T) {
 // TestAProxyThatObeysClosesTheOwnersPage asks for the path to which each answer of an owner's page
 // leads nginx, as it then does in place of delivering the answer: nobody is answered any more.
 func TestAProxyThatObeysClosesTheOwnersPage(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	for _, asksNobody := range []bool{true, false} {
 		o := s.options()
@@ -226,7 +230,7 @@ http {
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	socket := filepath.Join(dir, "nginx.sock")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("unix", socket)
 		if err == nil {
 			conn.Close()
@@ -281,6 +285,7 @@ func (s *site) assetAddress(name string) string {
 }
 
 func TestAssetsAreKeptForGood(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	for name, kind := range map[string]string{"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8",
 		"icon.svg": "image/svg+xml", "fonts/inter-latin.woff2": "font/woff2"} {
@@ -299,6 +304,7 @@ func TestAssetsAreKeptForGood(t *testing.T) {
 // that has one owner, whose hosts have no names: it says how it is asked, and answers proxies
 // and old clients, such as the checks of HAProxy.
 func TestTheOwnersMonitorIsAskedByAddress(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	o := newSite(t).options()
 	o.Identify, o.Hosts, o.Registry = nil, nil, prometheus.NewRegistry()
 	monitor := httptest.NewServer(NewMonitor(o))

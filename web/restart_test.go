@@ -23,7 +23,7 @@ func serveAt(t *testing.T, h http.Handler, address string) (listening string, st
 	t.Helper()
 	var l net.Listener
 	var err error
-	for range 50 { // the address may be in use for a moment
+	for range 3000 { // the address may be in use for a moment
 		if l, err = net.Listen("tcp", address); err == nil {
 			break
 		}

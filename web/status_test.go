@@ -65,6 +65,7 @@ func TestJobsRunFromTheStatus(t *testing.T) {
 }
 
 func TestQuarantinedDeliveriesAreReplayed(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
 	box := s.archive.Inbox()
 	_, err := box.Put(t.Context(), inbox.Delivery{Account: "acme", WebhookID: "msg_1", Body: []byte("<b>"), State: inbox.StateQuarantined, Reason: "<i>not JSON"})
@@ -94,6 +95,7 @@ func TestQuarantinedDeliveriesAreReplayed(t *testing.T) {
 }
 
 func TestRecordingsOnTheirWayAreShownToWhoSeesTheMeeting(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Secret plan", "2026-06-30T15:00:00Z", ""))
 	err := s.archive.SaveDownload(t.Context(), archive.Download{RecordingID: 1, State: archive.DownloadReady, Account: "acme", Fetched: 2_000_000, Size: 8_000_000})
 	if err != nil {
@@ -164,10 +166,10 @@ func TestStatusEventsEndWithTheSession(t *testing.T) {
 	}
 }
 
-// openEvents opens the events of the status, of which the first has come, for a minute.
+// openEvents opens the events of the status, of which the first has come, for five minutes.
 func (s *entrySite) openEvents(t *testing.T) (r *http.Request, events io.Reader) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/v1/status/events", nil)
 	must(t, err)
@@ -181,6 +183,7 @@ func (s *entrySite) openEvents(t *testing.T) (r *http.Request, events io.Reader)
 }
 
 func TestStatusTellsOfBackupsAndTheDisk(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
 	s.status = &daemonState{Disk: diskJSON{Free: 40 << 30, Size: 100 << 30, FullAt: at.AddDate(0, 1, 0)},
 		Upkeep: map[string]upkeepJSON{"backup": {Began: at, Succeeded: at, Result: "a backup of 12 meetings", Warnings: []string{"beside the archive"}},
@@ -201,6 +204,7 @@ func TestStatusTellsOfBackupsAndTheDisk(t *testing.T) {
 }
 
 func TestEqualFailuresAreOneGroup(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	failed := func(class, account, what, reason string) failureView {
 		return failureView{Failure: archive.Failure{Class: class, Account: account, What: what, Reason: reason}}
 	}

@@ -36,13 +36,13 @@ func groups(t *testing.T, opts Options) (i *Inbox, open func(), steps *counts) {
 // await waits until a condition holds.
 func await(t *testing.T, holds func() bool) {
 	t.Helper()
-	for range 10000 {
+	for range 300_000 { // milliseconds
 		if holds() {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Fatal("waited for ten seconds")
+	t.Fatal("waited for five minutes")
 }
 
 // queued waits until n small writes are with the writer or before it.

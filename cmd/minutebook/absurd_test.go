@@ -134,7 +134,7 @@ func (d *distorted) sendAndWatch(raws [][]byte) {
 	d.SetRate(0)
 	p = start(d.T, "serve", "-c", d.config)
 	var before control.StatusResult
-	eventually(d.T, allCalls, "all is read once the answers are right", func() (bool, any) {
+	eventually(d.T, "all is read once the answers are right", func() (bool, any) {
 		before = status(d.T, d.dir)
 		return before.Accounts[0].Backfilled && before.WithTranscript == before.Meetings && before.Meetings > absurdMeetings/2, before
 	})

@@ -76,14 +76,14 @@ func TestPeopleConnectTheirOwnAccounts(t *testing.T) {
 		s := runJSON[control.StatusResult](t, "status", "-c", config)
 		return len(s.Accounts) == 1 && s.Accounts[0].Name == people[1].Account.Name && s.Meetings > 0 && s.WithTranscript > 0, s
 	}
-	eventually(t, time.Minute, "the connected account is read", isRead)
+	eventually(t, "the connected account is read", isRead)
 	daemon.kill()
 	again := start(t, "serve", "-c", config)
-	eventually(t, time.Minute, "the account is read after a kill", isRead)
+	eventually(t, "the account is read after a kill", isRead)
 	backup, restored := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
 	run(t, "backup", backup, "-c", config)
 	run(t, "user", "remove", email, "-c", config)
-	eventually(t, time.Minute, "the account of a removed person is parked", func() (bool, any) {
+	eventually(t, "the account of a removed person is parked", func() (bool, any) {
 		s := runJSON[control.StatusResult](t, "status", "-c", config)
 		return len(s.Accounts) == 0 && s.NotWatched > 0, s
 	})
@@ -202,7 +202,7 @@ func TestADeactivatedPersonIsOut(t *testing.T) {
 	session, token := enter()
 	want := func(when string, isIn bool) {
 		t.Helper()
-		eventually(t, time.Minute, "the account is read or parked "+when, func() (bool, any) {
+		eventually(t, "the account is read or parked "+when, func() (bool, any) {
 			s, err := d.syncer.Status(t.Context())
 			return err == nil && slices.ContainsFunc(s.Accounts, func(a syncer.AccountStatus) bool { return a.Name == account.Name }) == isIn, s.Accounts
 		})

@@ -105,7 +105,7 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	if l := runJSON[control.AuthList](t, "auth", "status", "-c", config); len(l.Accounts) != 1 || l.Accounts[0].Account != "work" || !l.Accounts[0].Connected {
 		t.Errorf("all accounts: %+v", l)
 	}
-	eventually(t, time.Minute, "transcripts arrive", func() (bool, any) {
+	eventually(t, "transcripts arrive", func() (bool, any) {
 		s := runJSON[control.StatusResult](t, "status", "-c", config)
 		return s.Meetings > 0 && s.WithTranscript > 0, s
 	})
@@ -122,7 +122,7 @@ func removeApp(t *testing.T, upstream *program, config string) {
 	run(t, "service", "apps", "delete", apps[0].ClientID, "--data", upstream.cmd.Args[3])
 	for _, args := range [][]string{{"auth", "status", "work"}, {"auth", "status"}, {"doctor"}} {
 		want := map[string]int{"auth": notConnectedCode, "doctor": exitDoctorError}[args[0]]
-		eventually(t, 30*time.Second, "the service refuses the account", func() (bool, any) {
+		eventually(t, "the service refuses the account", func() (bool, any) {
 			cmd := exec.Command("minutebook", append(args, "-c", config)...)
 			out, _ := cmd.CombinedOutput()
 			text := string(out)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"filippo.io/age"
 
@@ -46,7 +45,7 @@ func TestTheDaemonBacksUpIntoABucket(t *testing.T) {
 	}
 	k.write(false, "@every 1s")
 	k.start()
-	eventually(t, time.Minute, "a backup is made and proven", func() (bool, any) {
+	eventually(t, "a backup is made and proven", func() (bool, any) {
 		s := status(t, k.data)
 		made, proven := s.Upkeep[control.UpkeepBackup], s.Upkeep[control.UpkeepProve]
 		return s.Accounts[0].Backfilled && strings.Contains(made.Result, k.backups) && strings.Contains(proven.Result, "restored and verified"), s.Upkeep

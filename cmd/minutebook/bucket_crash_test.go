@@ -152,7 +152,7 @@ func (l *bucketLoad) find(ctx context.Context, n int) int64 {
 func (l *bucketLoad) check(t *testing.T, server *s3test.Server) {
 	t.Helper()
 	for n := range l.dropped { // once more where it was cut off
-		eventually(t, 2*time.Minute, "a meeting is forgotten", func() (bool, any) {
+		eventually(t, "a meeting is forgotten", func() (bool, any) {
 			id := l.find(t.Context(), n)
 			if id != 0 {
 				l.command(t.Context(), "forget", "--reason", "load", fmt.Sprint(id))

@@ -29,7 +29,7 @@ func TestDemoCorpus(t *testing.T) {
 			want := sampleCorpus(t, name, path)
 			dir := t.TempDir()
 			p := start(t, "demo", "--dir", dir, "--meetings", path)
-			eventually(t, 12*time.Minute, "all meetings arrive", func() (bool, any) {
+			within(t, 12*time.Minute, "all meetings arrive", func() (bool, any) {
 				s := status(t, dir)
 				return s.Meetings == len(want) && s.WithTranscript == len(want) && s.Indexed == len(want), s
 			})

@@ -27,7 +27,7 @@ func TestCrowdedListenersStayOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.upWith(exec.Command("sh", "-c", `ulimit -n 256 && exec minutebook serve -c "$0"`, s.config))
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	socket := filepath.Join(filepath.Dir(s.config), "data", "control.sock")
 	for _, crowded := range []struct{ network, addr string }{
 		{"tcp", page}, {"tcp", strings.TrimPrefix(s.receiver, "http://")}, {"unix", socket},

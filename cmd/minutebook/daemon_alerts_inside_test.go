@@ -60,10 +60,10 @@ func TestANewVersionNamesItsMigrations(t *testing.T) {
 			if !regexp.MustCompile(c.want).MatchString(text) {
 				t.Errorf("told %q", text)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			t.Errorf("nobody is told of %s", c.version)
 		}
-		eventually(t, time.Minute, "it is known that the message came", func() (bool, any) {
+		eventually(t, "it is known that the message came", func() (bool, any) {
 			states := d.notifier.States()
 			return len(states) == 1 && states[0].Waiting == 0, states
 		})

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/control"
 	"minutebook/internal/testrun"
@@ -24,14 +23,14 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, "demo", "--dir", dir)
-	found := searchUntilFound(t, dir, "the", 30*time.Second)
+	found := searchUntilFound(t, dir, "the")
 	if len(found.Meetings) == 0 || len(found.Meetings[0].Moments) == 0 {
 		t.Fatalf("found no moments: %+v", found)
 	}
 	if text := searchAsAssistant(t, dir); !strings.Contains(text, p.url+"/meetings/") {
 		t.Errorf("no link to the running page in %s", text)
 	}
-	eventually(t, 90*time.Second, "deliveries arrive and recordings are fetched", func() (bool, any) {
+	eventually(t, "deliveries arrive and recordings are fetched", func() (bool, any) {
 		s := status(t, dir)
 		return s.Inbox.Applied >= 2 && s.WithRecording > 5 && s.Indexed == s.Meetings, s
 	})
@@ -49,10 +48,10 @@ func TestDemo(t *testing.T) {
 	searchAsAssistant(t, dir)
 }
 
-func searchUntilFound(t *testing.T, dir, query string, timeout time.Duration) control.SearchResult {
+func searchUntilFound(t *testing.T, dir, query string) control.SearchResult {
 	t.Helper()
 	var r control.SearchResult
-	eventually(t, timeout, "a search finds something", func() (bool, any) {
+	eventually(t, "a search finds something", func() (bool, any) {
 		r = runJSON[control.SearchResult](t, "search", "--data", dir, query)
 		return r.Total > 0, r
 	})
@@ -112,14 +111,14 @@ func TestDemoSurvivesKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, "demo", "--data", dir)
-	eventually(t, time.Minute, "deliveries arrive", func() (bool, any) {
+	eventually(t, "deliveries arrive", func() (bool, any) {
 		s := status(t, dir)
 		return s.Inbox.Applied >= 2, s
 	})
 	before := status(t, dir)
 	p.kill()
 	p = start(t, "demo", "--dir", dir)
-	eventually(t, 2*time.Minute, "the archive goes on to more than it had", func() (bool, any) {
+	eventually(t, "the archive goes on to more than it had", func() (bool, any) {
 		s := status(t, dir)
 		return s.Meetings > before.Meetings && s.Indexed == s.Meetings && s.Inbox.Received == 0, s
 	})

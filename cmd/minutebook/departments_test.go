@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/control"
 	"minutebook/internal/testrun"
@@ -106,7 +105,7 @@ func TestDepartmentsBehindOneProxy(t *testing.T) {
 	}
 	for i, path := range paths {
 		other := paths[1-i]
-		eventually(t, time.Minute, "a search finds the meetings of "+path+" alone", func() (bool, any) {
+		eventually(t, "a search finds the meetings of "+path+" alone", func() (bool, any) {
 			_, got := ask("GET", pages[path]+"/?q=budget", "", nil)
 			return strings.HasPrefix(got, path+"/\n") && strings.Contains(got, "of "+path[1:]) && !strings.Contains(got, "of "+other[1:]), got
 		})

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/archive"
 	"minutebook/config"
@@ -65,7 +64,7 @@ func TestTheLastChannelGoes(t *testing.T) {
 		t.Fatalf("a channel that fails: %+v", states)
 	}
 	reload()
-	eventually(t, time.Minute, "the channel goes", func() (bool, any) { states := l.notifier.States(); return len(states) == 0, states })
+	eventually(t, "the channel goes", func() (bool, any) { states := l.notifier.States(); return len(states) == 0, states })
 	if kept, err := l.archive.Mark(t.Context(), notifyKey); err != nil || strings.Contains(string(kept), "phone") {
 		t.Errorf("kept %s, %v", kept, err)
 	}

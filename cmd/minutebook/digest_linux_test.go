@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/internal/testrun"
 )
@@ -60,7 +59,7 @@ func TestDigestOfADaemon(t *testing.T) {
 	k.write(true, "")
 	k.start()
 	var meetings int
-	eventually(t, time.Minute, "all meetings are read, and the daemon notes since when digests count", func() (bool, any) {
+	eventually(t, "all meetings are read, and the daemon notes since when digests count", func() (bool, any) {
 		s := status(t, k.data)
 		meetings = s.Meetings
 		return s.Accounts[0].Backfilled && meetings > 0 && k.lastDigest() != "", s.Accounts
@@ -72,7 +71,7 @@ func TestDigestOfADaemon(t *testing.T) {
 	const long = "2020-01-01T00:00:00Z"
 	k.damage(`UPDATE marks SET value = CAST(json_set(value, '$.mail.at', '` + long + `', '$.mail.seq', 0, '$.pager.at', '` + long + `', '$.pager.seq', 0) AS BLOB) WHERE key = 'notify/digest'`)
 	k.start()
-	eventually(t, time.Minute, "the daemon notes both digests", func() (bool, any) { return !strings.Contains(k.lastDigest(), long), k.serve.log() })
+	eventually(t, "the daemon notes both digests", func() (bool, any) { return !strings.Contains(k.lastDigest(), long), k.serve.log() })
 	sent := k.digests()
 	if len(sent) != 1 || len(k.messages("digest")) != 1 {
 		t.Fatalf("%d mails and %d webhooks, want one each", len(sent), len(k.messages("digest")))
@@ -87,7 +86,7 @@ func TestDigestOfADaemon(t *testing.T) {
 	<-k.serve.ended
 	k.set(func() { k.beats = 0 })
 	k.start()
-	eventually(t, time.Minute, "the daemon looks at what to tell", func() (ok bool, _ any) {
+	eventually(t, "the daemon looks at what to tell", func() (ok bool, _ any) {
 		k.set(func() { ok = k.beats > 0 })
 		return ok, nil
 	})

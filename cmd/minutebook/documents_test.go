@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/internal/s3test"
 	"minutebook/internal/testrun"
@@ -135,7 +134,7 @@ func runSection(t *testing.T, name, section string) {
 			continue
 		}
 		if b[1] == "sh {run until}" {
-			eventually(t, time.Minute, name, func() (bool, any) {
+			eventually(t, name, func() (bool, any) {
 				missing := missingLine(shown, runBlock(t, name, b[2]))
 				return missing == "", missing
 			})

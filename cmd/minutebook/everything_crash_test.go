@@ -65,7 +65,7 @@ func (l *load) checkKept(t *testing.T) {
 		_ = exec.Command("minutebook", "forget", fmt.Sprint(id), "--reason", "load", "-c", l.config).Run()
 	}
 	kept := map[int64]bool{}
-	eventually(t, 2*time.Minute, "everything is applied", func() (bool, any) {
+	eventually(t, "everything is applied", func() (bool, any) {
 		waiting := 0
 		for _, d := range runJSON[[]control.DeliveryInfo](t, "webhook", "deliveries", "-c", l.config, "--limit", "1000000") {
 			kept[d.RecordingID] = true
@@ -80,7 +80,7 @@ func (l *load) checkKept(t *testing.T) {
 			t.Errorf("delivery %d was acknowledged and is lost", id)
 		}
 	}
-	eventually(t, 2*time.Minute, "everything is indexed", func() (bool, any) {
+	eventually(t, "everything is indexed", func() (bool, any) {
 		status := runJSON[control.StatusResult](t, "status", "-c", l.config)
 		return status.Meetings == status.Indexed, []int{status.Meetings, status.Indexed}
 	})

@@ -65,7 +65,7 @@ func TestFirstSentence(t *testing.T) {
 			v.types(question)
 			path := "/?q=" + url.QueryEscape(question)
 			found := fmt.Sprintf(`href="/meetings/%d?`, meeting.RecordingID)
-			for deadline := began.Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			for deadline := began.Add(patience); ; time.Sleep(20 * time.Millisecond) {
 				if body := v.get(path); strings.Contains(body, found) {
 					break
 				} else if time.Now().After(deadline) {

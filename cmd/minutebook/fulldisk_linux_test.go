@@ -35,7 +35,7 @@ func TestServeOnAFullDisk(t *testing.T) {
 	}
 	serve := start(t, "serve", "--create", "-c", config)
 	var before control.StatusResult
-	eventually(t, time.Minute, "the history is read", func() (bool, any) {
+	eventually(t, "the history is read", func() (bool, any) {
 		before = status(t, dir)
 		return before.Accounts[0].Backfilled && before.Meetings > 0 && before.Indexed == before.Meetings, before
 	})
@@ -44,13 +44,13 @@ func TestServeOnAFullDisk(t *testing.T) {
 	}
 
 	disk.Fill()
-	eventually(t, time.Minute, "sync says why it pauses", func() (bool, any) {
+	eventually(t, "sync says why it pauses", func() (bool, any) {
 		disk.Fill() // the space that a log gave back
 		s := status(t, dir)
 		return strings.Contains(strings.Join(s.Problems, "; "), "disk is full"), s.Problems
 	})
 
-	eventually(t, time.Minute, "the receiver says that it is not ready", func() (bool, any) {
+	eventually(t, "the receiver says that it is not ready", func() (bool, any) {
 		disk.Fill()
 		resp, err := http.Get(serve.url + "/readyz")
 		if err != nil {
@@ -64,26 +64,26 @@ func TestServeOnAFullDisk(t *testing.T) {
 	if code := delivered(t, inbound, 9002); code != http.StatusServiceUnavailable {
 		t.Errorf("on a full disk a delivery is answered %d", code)
 	}
-	eventually(t, time.Minute, "people are told", func() (bool, any) {
+	eventually(t, "people are told", func() (bool, any) {
 		disk.Fill()
 		got := people.messages("disk")
 		return len(got) == 1 && got[0].Kind == notify.Problem, got
 	})
 
 	disk.Clear()
-	eventually(t, time.Minute, "sync goes on", func() (bool, any) {
+	eventually(t, "sync goes on", func() (bool, any) {
 		s := status(t, dir)
 		return len(s.Problems) == 0 && s.Meetings == before.Meetings+1 && s.Indexed == s.Meetings, s
 	})
-	eventually(t, 10*time.Second, "deliveries are taken again", func() (bool, any) {
+	eventually(t, "deliveries are taken again", func() (bool, any) {
 		code := delivered(t, inbound, 9002)
 		return code == http.StatusOK, code
 	})
-	eventually(t, time.Minute, "what was refused is there", func() (bool, any) {
+	eventually(t, "what was refused is there", func() (bool, any) {
 		s := status(t, dir)
 		return s.Meetings == before.Meetings+2 && s.Indexed == s.Meetings, s
 	})
-	eventually(t, time.Minute, "people are told that it is over", func() (bool, any) {
+	eventually(t, "people are told that it is over", func() (bool, any) {
 		got := people.messages("disk")
 		return len(got) == 2 && got[1].Kind == notify.Over, got
 	})

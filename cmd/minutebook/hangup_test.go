@@ -5,7 +5,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"minutebook/internal/testrun"
 )
@@ -26,7 +25,7 @@ func TestHangupDoesNotKill(t *testing.T) {
 			if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, 30*time.Second, "the log has a line about it", func() (bool, any) {
+			eventually(t, "the log has a line about it", func() (bool, any) {
 				return strings.Contains(p.log(), "SIGHUP"), p.log()
 			})
 			resp, err := http.Get(p.url)

@@ -96,7 +96,7 @@ func adoptReplica(t *testing.T, program string, way replica) {
 	}
 	forget := func(id int64) {
 		t.Helper()
-		eventually(t, time.Minute, "the meeting can be forgotten", func() (bool, any) {
+		eventually(t, "the meeting can be forgotten", func() (bool, any) {
 			out, err := exec.Command("minutebook", "forget", "-c", s.config, "--reason", "test", fmt.Sprint(id)).CombinedOutput()
 			return err == nil, string(out)
 		})

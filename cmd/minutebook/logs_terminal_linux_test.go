@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/internal/testrun"
 )
@@ -77,7 +76,7 @@ func showDaemon(t *testing.T, args ...string) string {
 	shown, ended := &program{t: t}, make(chan struct{})
 	go func() { defer close(ended); _, _ = io.Copy(shown, master) }() // ends with EIO
 	t.Cleanup(func() { cmd.Process.Kill(); <-ended })
-	eventually(t, time.Minute, "the daemon serves", func() (bool, any) { return strings.Contains(shown.log(), "serving"), shown.log() })
+	eventually(t, "the daemon serves", func() (bool, any) { return strings.Contains(shown.log(), "serving"), shown.log() })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
 }
 
@@ -77,7 +78,7 @@ func start(t *testing.T, args ...string) *program {
 			t.Fatalf("minutebook %s ended at once: %s", strings.Join(args, " "), p.log())
 		}
 		p.url = line
-	case <-time.After(2 * time.Minute): // a large file is loaded first
+	case <-time.After(patience):
 		t.Fatalf("minutebook %s printed nothing: %s", strings.Join(args, " "), p.log())
 	}
 	return p
@@ -108,7 +109,7 @@ func (p *program) stop() {
 	p.cmd.Process.Signal(syscall.SIGINT)
 	select {
 	case <-p.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		p.t.Fatalf("does not stop on Ctrl-C: %s", p.log())
 	}
 	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
@@ -156,9 +157,19 @@ func checkShape(t *testing.T, shape reflect.Type, args []string) {
 	}
 }
 
-// eventually asks until the answer is yes, more and more seldom, since many ask by
-// a program. The failure's text has the last thing that was asked about.
-func eventually(t *testing.T, timeout time.Duration, what string, yes func() (bool, any)) {
+// patience is how long a test waits for what takes a second or two on an idle machine. It is
+// long, so that a loaded one fails no test, and ends well before a test's own time.
+const patience = 5 * time.Minute
+
+// eventually asks until the answer is yes.
+func eventually(t *testing.T, what string, yes func() (bool, any)) {
+	t.Helper()
+	within(t, patience, what, yes)
+}
+
+// within asks until the answer is yes, more and more seldom, since many ask by a
+// program. The failure's text has the last thing that was asked about.
+func within(t *testing.T, timeout time.Duration, what string, yes func() (bool, any)) {
 	t.Helper()
 	var last any
 	pause := 100 * time.Millisecond
@@ -177,7 +188,7 @@ func eventually(t *testing.T, timeout time.Duration, what string, yes func() (bo
 func (p *program) pageAddress() string {
 	p.t.Helper()
 	var found []string
-	eventually(p.t, time.Minute, "the log says where the page listens", func() (bool, any) {
+	eventually(p.t, "the log says where the page listens", func() (bool, any) {
 		found = regexp.MustCompile(`"web":"([^"]+)"`).FindStringSubmatch(p.log())
 		return found != nil, p.log()
 	})

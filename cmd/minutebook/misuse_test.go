@@ -28,7 +28,7 @@ func refused(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	var out, errs strings.Builder
 	m := &Main{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Version: "test"}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	code := m.Run(ctx, args)
 	line := errs.String()

@@ -112,7 +112,7 @@ func TestPowerCuts(t *testing.T) {
 
 // run has a daemon do its work: meetings are delivered while commands run.
 func (p *promised) run(s *served, deliveries, rounds int) {
-	client := &http.Client{Timeout: 20 * time.Second}
+	client := &http.Client{Timeout: patience}
 	defer client.CloseIdleConnections()
 	ctx, stop := context.WithCancel(s.t.Context())
 	var reading sync.WaitGroup
@@ -148,7 +148,7 @@ func (p *promised) run(s *served, deliveries, rounds int) {
 		}
 	})
 	wg.Wait()
-	eventually(s.t, time.Minute, "recordings are fetched", func() (bool, any) {
+	eventually(s.t, "recordings are fetched", func() (bool, any) {
 		status := runJSON[control.StatusResult](s.t, "status", "-c", s.config)
 		return status.WithRecording >= 3, status.WithRecording
 	})
@@ -162,7 +162,7 @@ func (p *promised) note(t *testing.T, client *http.Client, meeting int, text str
 		t.Error(err)
 		return
 	}
-	eventually(t, time.Minute, "the note is kept", func() (bool, any) { // once the meeting is there
+	eventually(t, "the note is kept", func() (bool, any) { // once the meeting is there
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, fmt.Sprintf("%s/api/v1/meetings/%d/notes", p.page, meeting), bytes.NewReader(body))
 		if err != nil {
 			return false, err
@@ -188,7 +188,7 @@ func (p *promised) check(s *served, moment time.Time) {
 	for _, id := range before(moment, p.forgetting) {
 		l.forgot[number(s.t, id)] = true
 	}
-	eventually(s.t, time.Minute, "everything is indexed", func() (bool, any) {
+	eventually(s.t, "everything is indexed", func() (bool, any) {
 		status := runJSON[control.StatusResult](s.t, "status", "-c", s.config)
 		return status.Meetings == status.Indexed, []int{status.Meetings, status.Indexed}
 	})

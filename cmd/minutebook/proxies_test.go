@@ -234,7 +234,7 @@ func startCaddy(t *testing.T, program, block string) *http.Client {
 	}
 	startProxy(t, inbound, exec.Command(program, "run", "--adapter", "caddyfile", "--config", file))
 	var root []byte
-	eventually(t, time.Minute, "Caddy has a certificate", func() (bool, any) {
+	eventually(t, "Caddy has a certificate", func() (bool, any) {
 		var err error
 		root, err = os.ReadFile(filepath.Join(dir, "pki/authorities/local/root.crt"))
 		return err == nil, err
@@ -294,7 +294,7 @@ func startProxy(t *testing.T, inbound string, cmd *exec.Cmd) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait(); log.Close() })
-	eventually(t, time.Minute, "the proxy listens", func() (bool, any) {
+	eventually(t, "the proxy listens", func() (bool, any) {
 		conn, err := net.Dial("tcp", inbound)
 		if err != nil {
 			said, _ := os.ReadFile(log.Name())

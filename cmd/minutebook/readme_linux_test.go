@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/internal/testrun"
 )
@@ -65,7 +64,7 @@ func TestReadmeRuns(t *testing.T) {
 				t.Fatalf("%v: %s", err, d.shown.log())
 			}
 		default: // at once, or as soon as the daemon has read it
-			eventually(t, time.Minute, line, func() (bool, any) {
+			eventually(t, line, func() (bool, any) {
 				out, err := exec.Command("bash", "-c", line).CombinedOutput()
 				return err == nil, string(out)
 			})

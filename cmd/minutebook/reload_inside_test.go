@@ -83,7 +83,7 @@ func startLoaded(t *testing.T) *loadedDaemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "the account is read", func() (bool, any) { names := l.accounts(); return len(names) == 1, names })
+	eventually(t, "the account is read", func() (bool, any) { names := l.accounts(); return len(names) == 1, names })
 	return l
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	"minutebook/internal/testrun"
 )
@@ -15,7 +14,7 @@ func TestReloadReachesOpenStreams(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	r := startReloaded(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/api/v1/status/events", nil)
 	if err != nil {

@@ -170,7 +170,7 @@ func (r *reloaded) refuse(before control.StatusResult) {
 		if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			r.Fatal(err)
 		}
-		eventually(r.T, 30*time.Second, "the log says why", func() (bool, any) { return strings.Contains(r.log(), want), r.log() })
+		eventually(r.T, "the log says why", func() (bool, any) { return strings.Contains(r.log(), want), r.log() })
 	}
 	r.write("[web]\naccess = \"people\"\npublic_url = \"https://other.example\"\n", "whsec_c2hvcnQ=", "")
 	if out, err := exec.Command("minutebook", "reload", "-c", r.config).CombinedOutput(); err == nil || !strings.Contains(string(out), "ada") {
@@ -248,7 +248,7 @@ func TestADataDirectoryForTheNextStartLeavesAddedAccounts(t *testing.T) {
 	if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 30*time.Second, "a restart is needed", func() (bool, any) { return strings.Contains(r.log(), `"settings":["data_dir"]`), r.log() })
+	eventually(t, "a restart is needed", func() (bool, any) { return strings.Contains(r.log(), `"settings":["data_dir"]`), r.log() })
 	if s := runJSON[control.StatusResult](t, "status", "--data", present); len(s.Accounts) != 2 {
 		t.Errorf("%d accounts are read, want 2: %s", len(s.Accounts), r.log())
 	}
@@ -293,7 +293,7 @@ func TestReloadFailsNoRequest(t *testing.T) {
 	}
 	loads := 0
 	for ; loads < 5; loads++ {
-		eventually(t, 5*time.Minute, "requests between two reloads", func() (bool, any) { n := taken.Load(); return n >= int64(loads)*requests/5, n })
+		eventually(t, "requests between two reloads", func() (bool, any) { n := taken.Load(); return n >= int64(loads)*requests/5, n })
 		second := []string{"", "[[accounts]]\nname = \"bob\"\nbase_url = \"http://127.0.0.1:1/external/v1\"\napi_key = \"k2\"\n"}[loads%2]
 		r.write(fmt.Sprintf("[web]\ntime_zone = \"Etc/GMT-%d\"\n[sync]\nwalk = \"%d 2 * * *\"\n", loads%10+1, loads%60), firstSecret, second)
 		r.reload()

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/control"
 	"minutebook/internal/s3test"
@@ -38,7 +37,7 @@ func TestServeWithABucket(t *testing.T) {
 	config := bucketConfig(t, dir, bucket.URL("recordings", "minutes"),
 		fmt.Sprintf("[[accounts]]\nname = \"ada\"\nbase_url = \"%s/external/v1\"\napi_key = %q\nallow_private = true\n", service.url, key))
 	serve := start(t, "serve", "--create", "-c", config)
-	eventually(t, 2*time.Minute, "the recordings are in the bucket", func() (bool, any) {
+	eventually(t, "the recordings are in the bucket", func() (bool, any) {
 		s := status(t, dir)
 		return s.WithRecording > 3 && s.Indexed == s.Meetings, s
 	})
@@ -74,7 +73,7 @@ func TestServeWithABucket(t *testing.T) {
 // playsByRanges asks the page for a recording and for a part of it.
 func playsByRanges(t *testing.T, url, dir string) {
 	t.Helper()
-	found := searchUntilFound(t, dir, "the", time.Minute)
+	found := searchUntilFound(t, dir, "the")
 	id := withRecording(t, url, found)
 	page := get(t, fmt.Sprintf("%s/meetings/%d", url, id))
 	media := regexp.MustCompile(`src="(/api/v1/meetings/[0-9]+/media/[^"]+)"`).FindStringSubmatch(page)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"minutebook/internal/testrun"
 )
@@ -25,7 +24,7 @@ func TestSearchOpensTheMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, 30*time.Second, "the moment is found", func() (bool, any) {
+	eventually(t, "the moment is found", func() (bool, any) {
 		out := run(t, "search", "--links", "launch", "-c", r.config)
 		return strings.Contains(out, r.url+"/meetings/5?t=65\n"), out
 	})

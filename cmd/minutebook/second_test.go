@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -77,7 +76,7 @@ func TestADaemonThatStartsAnswersCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	var client *control.Client
-	eventually(t, time.Minute, "the command socket is open", func() (bool, any) {
+	eventually(t, "the command socket is open", func() (bool, any) {
 		client, err = control.Dial(t.Context(), dir)
 		return err == nil, err
 	})

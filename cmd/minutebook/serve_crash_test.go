@@ -82,7 +82,7 @@ func (s *served) upWith(daemon *exec.Cmd) {
 	}
 	cmd := s.cmd
 	s.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	eventually(s.t, 30*time.Second, "the receiver answers", func() (bool, any) {
+	eventually(s.t, "the receiver answers", func() (bool, any) {
 		resp, err := http.Get(s.receiver)
 		if err == nil {
 			resp.Body.Close()
@@ -166,7 +166,7 @@ func TestServeKilled(t *testing.T) {
 func (s *served) checkAll(done []int64, random *rand.Rand) {
 	t := s.t
 	t.Helper()
-	eventually(t, time.Minute, "everything is applied", func() (bool, any) {
+	eventually(t, "everything is applied", func() (bool, any) {
 		waiting := runJSON[[]control.DeliveryInfo](t, "webhook", "deliveries", "-c", s.config, "--state", inbox.StateReceived)
 		return len(waiting) == 0, len(waiting)
 	})
@@ -182,7 +182,7 @@ func (s *served) checkAll(done []int64, random *rand.Rand) {
 			t.Errorf("delivery %d was acknowledged and is lost", id)
 		}
 	}
-	eventually(t, time.Minute, "everything is indexed", func() (bool, any) {
+	eventually(t, "everything is indexed", func() (bool, any) {
 		status := runJSON[control.StatusResult](t, "status", "-c", s.config)
 		want := len(kept) - s.forgotten
 		return status.Meetings == want && status.Indexed == want, []int{status.Meetings, status.Indexed, len(kept)}

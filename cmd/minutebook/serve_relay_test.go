@@ -33,7 +33,7 @@ func TestServeRelays(t *testing.T) {
 	deliverOf(t, "http://"+addr, 1, time.Now().Add(-time.Hour))
 	deliverOf(t, "http://"+addr, 2, time.Now().Add(time.Hour))
 	deliverOf(t, "http://"+addr, 2, time.Now().Add(time.Hour)) // under another id
-	eventually(t, time.Minute, "the meeting is sent on", func() (bool, any) {
+	eventually(t, "the meeting is sent on", func() (bool, any) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		return len(in.ids[2]) > 0, in.ids

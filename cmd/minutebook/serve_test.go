@@ -36,7 +36,7 @@ func sandbox(t *testing.T, dir string) (p *program, key string) {
 			t.Fatalf("the second line is %q, not the administrator's key", line)
 		}
 		return p, value
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("no key is printed at the first start")
 	}
 	return nil, ""
@@ -66,7 +66,7 @@ allow_private = true
 	}
 	serve := start(t, "serve", "--create", "-c", config)
 	var before control.StatusResult
-	eventually(t, time.Minute, "the history is read", func() (bool, any) {
+	eventually(t, "the history is read", func() (bool, any) {
 		before = status(t, dir)
 		return before.Accounts[0].Backfilled && before.Meetings > 0 && before.Indexed == before.Meetings && before.Accounts[0].Coverage.Meetings > 0, before
 	})
@@ -74,7 +74,7 @@ allow_private = true
 	for range 2 { // the administrator may see one of them only
 		run(t, "service", "finish", "--data", upstream)
 	}
-	eventually(t, time.Minute, "the delivery and its recording arrive", func() (bool, any) {
+	eventually(t, "the delivery and its recording arrive", func() (bool, any) {
 		s := status(t, dir)
 		return s.Meetings > before.Meetings && s.Indexed == s.Meetings && s.WithRecording > 5, s
 	})
@@ -142,7 +142,7 @@ func TestServeNamesUnknownVariables(t *testing.T) {
 	get(t, serve.url+"/healthz")
 	for _, want := range []string{`"variable":"MINUTEBOOK_WEB_LISTN","nearest":"MINUTEBOOK_WEB_LISTEN"`, `"variable":"MINUTEBOOK_ACCOUNT_ADA_BASE_URL","time"`,
 		`"variable":"MINUTEBOOK_ACCOUNT_BOB_EMAIL","nearest":"MINUTEBOOK_ACCOUNT_BOB_BASE_URL"`} {
-		eventually(t, 10*time.Second, "the log has "+want, func() (bool, any) { return strings.Contains(serve.log(), `"level":"warn",`+want), serve.log() })
+		eventually(t, "the log has "+want, func() (bool, any) { return strings.Contains(serve.log(), `"level":"warn",`+want), serve.log() })
 	}
 	serve.stop()
 }

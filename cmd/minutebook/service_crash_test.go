@@ -142,7 +142,7 @@ func TestServiceKilled(t *testing.T) {
 		}
 	}
 	run(t, "service", "finish", "--data", dir) // with the service running
-	eventually(t, time.Minute, "everything is delivered", func() (bool, any) {
+	eventually(t, "everything is delivered", func() (bool, any) {
 		list := runJSON[[]service.Delivery](t, "service", "deliveries", "list", "--data", dir, "--state", "done")
 		return len(list) == rounds+1, list
 	})

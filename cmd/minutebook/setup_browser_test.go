@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -83,7 +82,7 @@ func TestFirstRunInTheBrowser(t *testing.T) {
 	daemon.stop()
 
 	again := start(t, "serve", "-c", config)
-	eventually(t, time.Minute, "the account is read after a restart", func() (bool, any) {
+	eventually(t, "the account is read after a restart", func() (bool, any) {
 		s := runJSON[control.StatusResult](t, "status", "-c", config)
 		return len(s.Accounts) == 1 && s.Accounts[0].Name == "main" && s.Meetings > 0, s
 	})

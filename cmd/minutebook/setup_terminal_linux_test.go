@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -68,7 +67,7 @@ func startDialog(t *testing.T, args ...string) *dialog {
 // expect waits for a text beyond those that were waited for before.
 func (d *dialog) expect(text string) {
 	d.t.Helper()
-	eventually(d.t, 30*time.Second, "it shows "+text, func() (bool, any) {
+	eventually(d.t, "it shows "+text, func() (bool, any) {
 		all := d.shown.log()
 		i := strings.Index(all[d.seen:], text)
 		if i >= 0 {

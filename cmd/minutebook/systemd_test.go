@@ -74,7 +74,7 @@ func (m *manager) waitFor(state string) {
 	m.t.Helper()
 	buffer := make([]byte, 4096)
 	for {
-		if err := m.notices.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		if err := m.notices.SetReadDeadline(time.Now().Add(patience)); err != nil {
 			m.t.Fatal(err)
 		}
 		n, err := m.notices.Read(buffer)

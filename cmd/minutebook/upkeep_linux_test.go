@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"filippo.io/age"
 	_ "github.com/mattn/go-sqlite3"
@@ -199,7 +198,7 @@ func (k *kept) start() { k.serve = start(k.T, "serve", "--create", "-c", k.confi
 // no id, so that a kill may make it two.
 func (k *kept) expect(hooks, phones, mailed int, kind notify.Kind, key, title string) {
 	k.Helper()
-	eventually(k.T, 30*time.Second, fmt.Sprintf("%s %s is told %d, %d, %d times", kind, key, hooks, phones, mailed), func() (bool, any) {
+	eventually(k.T, fmt.Sprintf("%s %s is told %d, %d, %d times", kind, key, hooks, phones, mailed), func() (bool, any) {
 		h, p, m := k.count(k.mails, kind, key, title)
 		return h == hooks && (p == phones || p == 2*phones && kind == notify.Over) && m == mailed, []any{h, p, m, k.serve.log()}
 	})
@@ -243,12 +242,12 @@ func TestTheDaemonKeepsItselfAndTellsPeople(t *testing.T) {
 	k.write(true, "@every 1s")
 	k.start()
 	var s control.StatusResult
-	eventually(t, time.Minute, "a backup is made and proven, and all is checked", func() (bool, any) {
+	eventually(t, "a backup is made and proven, and all is checked", func() (bool, any) {
 		s = status(t, k.data)
 		u := s.Upkeep
 		return s.Accounts[0].Backfilled && !u[control.UpkeepBackup].Succeeded.IsZero() && strings.Contains(u[control.UpkeepProve].Result, "restored and verified") && !u[control.UpkeepVerify].Whole.IsZero(), u
 	})
-	eventually(t, time.Minute, "the heartbeat is sent", func() (ok bool, _ any) {
+	eventually(t, "the heartbeat is sent", func() (ok bool, _ any) {
 		k.set(func() { ok = k.beats > 0 })
 		return ok, nil
 	})
@@ -273,7 +272,7 @@ func TestTheDaemonKeepsItselfAndTellsPeople(t *testing.T) {
 	<-k.serve.ended
 	k.start()
 	k.expect(1, 1, 1, notify.Over, "upkeep/backup", failed)
-	eventually(t, 30*time.Second, "the last of two webhooks comes twice", func() (ok bool, hooks any) {
+	eventually(t, "the last of two webhooks comes twice", func() (ok bool, hooks any) {
 		k.set(func() {
 			ids := map[string]int{}
 			for _, m := range k.hooks {

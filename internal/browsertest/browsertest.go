@@ -60,13 +60,19 @@ func Start(t testing.TB) *Chromium {
 
 // Open opens a window without cookies and storage of other tests. When the test
 // ends it fails on every console error and on every request to another place
-// than homes, such as http://127.0.0.1:8080. Its steps have five minutes in all.
+// than homes, such as http://127.0.0.1:8080. A step that does not end is cut a minute
+// before the tests of the package are, so that the test can name it.
 func (c *Chromium) Open(t testing.TB, homes ...string) *Browser {
 	t.Helper()
 	ctx, leave := chromedp.NewContext(c.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(leave)
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	t.Cleanup(cancel)
+	if limited, is := t.(interface{ Deadline() (time.Time, bool) }); is {
+		if deadline, has := limited.Deadline(); has {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-time.Minute))
+			t.Cleanup(cancel)
+		}
+	}
 	b := &Browser{t: t, Context: ctx}
 	b.Do(chromedp.EmulateViewport(1280, 850))
 	if err := chromedp.Listen(ctx, func(ev any) { b.record(ev, homes) }); err != nil {
@@ -171,7 +177,7 @@ func (b *Browser) Press(keys string) {
 func (b *Browser) WaitFor(expression string) {
 	b.t.Helper()
 	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		var is bool
 		if is, err = chromedp.Run(b.Context, chromedp.Evaluate[bool](`document.readyState === "complete" && !!(`+expression+`)`)); is {
 			return

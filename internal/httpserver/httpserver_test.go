@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,15 +14,14 @@ import (
 	"minutebook/internal/httpserver/stalltest"
 )
 
-// start serves h with short times until the test ends.
-func start(t *testing.T, h http.Handler) *stalltest.Listener {
+// start serves h with short times, each the same, until the test ends.
+func start(t *testing.T, h http.Handler, short time.Duration) *stalltest.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := stalltest.Watch(ln)
-	const short = 100 * time.Millisecond
 	srv := New(h, Times{Header: short, Body: short, Answer: short, Idle: short}, zerolog.Nop())
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -60,7 +60,7 @@ func handlers() *http.ServeMux {
 			_, _ = io.WriteString(w, "piece\n")
 			_ = http.NewResponseController(w).Flush()
 			select {
-			case <-time.After(40 * time.Millisecond):
+			case <-time.After(200 * time.Millisecond):
 			case <-r.Context().Done():
 				return
 			}
@@ -68,7 +68,7 @@ func handlers() *http.ServeMux {
 	})
 	mux.HandleFunc("/poll", func(w http.ResponseWriter, r *http.Request) { // a long poll
 		select {
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(1500 * time.Millisecond):
 			_, _ = io.WriteString(w, "news")
 		case <-r.Context().Done():
 		}
@@ -78,7 +78,7 @@ func handlers() *http.ServeMux {
 
 func TestStalledExchangesEnd(t *testing.T) {
 	t.Parallel()
-	l := start(t, handlers())
+	l := start(t, handlers(), 100*time.Millisecond)
 	for _, path := range []string{"/unread", "/read", "/own"} {
 		stalltest.Requests(t, l.Addr().String(), "POST", path, "")
 	}
@@ -87,24 +87,30 @@ func TestStalledExchangesEnd(t *testing.T) {
 
 func TestWhatGoesOnIsNotCut(t *testing.T) {
 	t.Parallel()
-	l := start(t, handlers())
+	l := start(t, handlers(), time.Second)
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
+	var all sync.WaitGroup
+	defer all.Wait()
 	for path, want := range map[string]int{"/slow": 60, "/poll": 4} {
-		for _, method := range []string{"GET", "POST"} {
-			req, err := http.NewRequest(method, "http://"+l.Addr().String()+path, http.NoBody)
-			if err != nil {
-				t.Fatal(err)
+		all.Go(func() {
+			for _, method := range []string{"GET", "POST", "GET"} { // on one connection
+				req, err := http.NewRequest(method, "http://"+l.Addr().String()+path, http.NoBody)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp, err := client.Do(req)
+				if err != nil {
+					t.Errorf("%s %s: %v", method, path, err)
+					return
+				}
+				body, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || len(body) != want {
+					t.Errorf("%s %s: %d bytes, %v", method, path, len(body), err)
+				}
 			}
-			resp, err := client.Do(req)
-			if err != nil {
-				t.Fatalf("%s %s: %v", method, path, err)
-			}
-			body, err := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err != nil || len(body) != want {
-				t.Errorf("%s %s: %d bytes, %v", method, path, len(body), err)
-			}
-		}
+		})
 	}
 }

@@ -88,7 +88,7 @@ func (s *Server) client(t *testing.T) *minio.Client {
 func (s *Server) makeBucket(t *testing.T) {
 	t.Helper()
 	client := s.client(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for {
 		err := client.MakeBucket(ctx, "recordings", minio.MakeBucketOptions{})
