@@ -38,8 +38,10 @@ screenshots: browser ## docs/img, by the real browser on invented meetings
 	@mkdir -p docs/img
 	@MINUTEBOOK_SCREENSHOTS=$(CURDIR)/docs/img go test -count=1 -run TestScreenshots ./web
 
+# The tests of the program take longest, and wait for much: plain begins first. The checks of the
+# text wait for nothing, and fill what is left of the processors.
 test: ## everything that must hold before a change lands
-	@$(MAKE) --no-print-directory -j2 -Oline race vet plain
+	@$(MAKE) --no-print-directory -j2 -Oline plain race vet
 	@test -d "$(MINUTEBOOK_CORPUS)" || echo "make test: no real meetings: tests that need them were skipped; set MINUTEBOOK_CORPUS to their folder"
 
 # Tests, the programs that they start and the checks of the text trade memory for fewer

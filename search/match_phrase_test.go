@@ -27,6 +27,7 @@ func longMeetings(title, lang, said string) (raws [][]byte) {
 // TestAPhraseIsFoundBehindManyNewerMeetings asks for an old meeting with a phrase, all pairs
 // of which more newer meetings have than are read, by whatever narrows the query to it.
 func TestAPhraseIsFoundBehindManyNewerMeetings(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	raws := longMeetings("Weekly sales, sales review", "en", "We met at the end. The end of it.")
 	old := map[string]any{"meeting_type": "Retro"}
@@ -67,6 +68,7 @@ func TestAPhraseIsFoundBehindManyNewerMeetings(t *testing.T) {
 // TestAWordWithoutSpacesIsFoundInAllMeetings lists more meetings with a word of four
 // characters than are read for it.
 func TestAWordWithoutSpacesIsFoundInAllMeetings(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	h.add(longMeetings("会議", "ja", "予算会、算会議。")...)
 	h.add(meeting(1, "会議", "ja", time.Date(2020, 1, 1, 9, 0, 0, 0, time.UTC), []utterance{{0, "Keiko", "来週の予算会議です。"}}, nil))
@@ -124,6 +126,7 @@ func TestAPhraseOfShortEntriesIsFoundAcrossMoments(t *testing.T) {
 // TestAPhraseBySomebodyIsPartlyInTheirMinute has a phrase in one to three entries at each place
 // around the minute in which Anna speaks, and all its words are said in another order.
 func TestAPhraseBySomebodyIsPartlyInTheirMinute(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	const minute = 6 // entries
 	var raws [][]byte

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 // TestSpansOfTime has a meeting far ahead, another without a length, and a place that has
@@ -39,6 +41,7 @@ func TestSpansOfTime(t *testing.T) {
 
 // TestABeginningWithManyWordsSaysSo has more words with one beginning than are looked for.
 func TestABeginningWithManyWordsSaysSo(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	var words strings.Builder
 	for i := range maxVariants + 9 {
 		fmt.Fprintf(&words, "ox%c%c%c ", 'a'+i/400, 'a'+i/20%20, 'a'+i%20)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"minutebook/internal/testrun"
 	"minutebook/search/query"
 	"minutebook/search/text"
 )
@@ -46,6 +47,7 @@ func TestSuggestWithoutSpaces(t *testing.T) {
 
 // TestASuggestedTitleFindsItself has quotation marks of all kinds in titles.
 func TestASuggestedTitleFindsItself(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	for i, title := range []string{"Plan „Nord“ now", "Plan «Sud» now", "Plan “East” now", `Plan "West" now`, `Plan ארה"ב now`} {
 		h.add(meeting(int64(i+1), title, "en", day(i+1), nil, nil))

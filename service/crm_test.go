@@ -8,12 +8,14 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // TestCRMMatchesAreTheirTeams has a meeting that everybody sees and that two
 // accounts were shown with the matches of their own CRM: lists and webhooks hold
 // those of the caller's and the caller's team's, and nobody else's.
 func TestCRMMatchesAreTheirTeams(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a := openTestArchive(t, ArchiveDir(t))
 	ctx := t.Context()
 	must := func(err error) {

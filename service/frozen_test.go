@@ -12,11 +12,13 @@ import (
 
 	"minutebook/archive/archivetest"
 	"minutebook/internal/sqlite/frozen"
+	"minutebook/internal/testrun"
 )
 
 // TestEveryFrozenServiceIsUpgraded opens service.db as earlier versions left it: the schema is
 // then that of a new one, and all rows are there.
 func TestEveryFrozenServiceIsUpgraded(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	fresh := openOffline(t, ArchiveDir(t))
 	frozen.Each(t, func(t *testing.T, file, dir string) {
 		frozen.Compare(t, file, openOffline(t, dir).store.db, fresh.store.db)
@@ -55,6 +57,7 @@ func TestAServiceOfTheFirstOwner(t *testing.T) {
 // TestAServiceOfTheFirstRelease: keys and tokens of 0.9.0 open the same meetings, the queue goes
 // on where it was, and limits stay.
 func TestAServiceOfTheFirstRelease(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	at := &clock{now: time.Date(2026, 2, 27, 13, 0, 2, 0, time.UTC)}
 	a := archivetest.OpenAt(t, frozen.Directory(t, "0.9.0"), at.Now)
 	s := newSandboxAt(t, at, Options{Archive: a})

@@ -64,6 +64,7 @@ func TestAbsurdParametersAreNoFault(t *testing.T) {
 
 // TestFeedsOfHostileNamesAreXML reads feeds whose names and meetings are hostile.
 func TestFeedsOfHostileNamesAreXML(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const hostile = "]]><script>alert(1)</script>&xxe;\u0001\u202e\uffff'\"<!--"
 	s := newSite(t, meeting(1, `walrus ]]><script>alert(1)</script>&xxe;\u0001\u202e\uffff'\"<!--`, "2026-06-10T09:00:00Z", ""))
 	saved, err := s.notes.Save(t.Context(), notes.Owner, hostile, "walrus")
@@ -84,6 +85,7 @@ func TestFeedsOfHostileNamesAreXML(t *testing.T) {
 
 // FuzzRequests: no query and no body makes a page, or an answer of /api/v1, a fault.
 func FuzzRequests(f *testing.F) {
+	testrun.SkipUnderRace(f)
 	s := newSite(f, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"The walrus sings.","timestamp":"00:02:05"}],"action_items":[{"description":"Count them","recording_timestamp":"00:01:05"}]`))
 	s.server.Logger = zerolog.Nop()
 	s.attachVideo(1)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // post sends JSON as the page's scripts do.
@@ -18,6 +20,7 @@ func (s *site) postJSON(address, body string) (int, string) {
 
 // TestChangesByTheInterface makes by /api/v1 the changes that forms make, and reads them.
 func TestChangesByTheInterface(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"action_items":[{"description":"Count them","recording_timestamp":"00:01:05"},{"description":"Feed them"}],
 		"calendar_invitees":[{"name":"Ann","email":"ann@own.example"},{"name":"Ann B.","email":"annb@own.example"}]`))
 	post := func(want int, address, body string, pieces ...string) string {

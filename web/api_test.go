@@ -35,6 +35,7 @@ func (s *site) answer(status int, address string, v any) {
 }
 
 func TestSearchAnswersInTheFixedForm(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(5, "Budget", "2026-06-30T15:00:00Z",
 		`"transcript":[{"speaker":{"display_name":"Bo"},"text":"The tariff is fixed.","timestamp":"00:02:05"}]`))
 	var got map[string]any
@@ -194,6 +195,7 @@ func TestMomentsOfAMeetingAreThoseOfItsSearch(t *testing.T) {
 // TestMomentsAreOfTheMeetingThatIsAsked asks meetings by queries that are not
 // complete, such as an OR without its right side: the meeting's number does not complete them.
 func TestMomentsAreOfTheMeetingThatIsAsked(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	said := func(text string) string {
 		return `"transcript":[{"speaker":{"display_name":"Bo"},"text":"` + text + `","timestamp":"00:02:05"}]`
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"minutebook/internal/browsertest"
+	"minutebook/internal/testrun"
 )
 
 // late is a meeting of a minute with lines, highlights and action items after its end.
@@ -23,6 +24,7 @@ func late(id int64) []byte {
 // TestTheBarEndsWithTheMeeting counts the marks on the bar: nothing piles up at its end,
 // and whatever lies beyond it says so.
 func TestTheBarEndsWithTheMeeting(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, late(1), meeting(2, "Endless", "2026-06-30T08:00:00Z", `"highlights":[{"type":"Moment","summary":"Somewhere","start_time":61,"end_time":90}]`))
 	body := s.shows(200, "/meetings/1?q=walrus", `aria-label="Highlight: Within, 1:00"`, `<rect class="hl" x="996.0"`, `aria-label="Action item: Feed it, 0:50"`)
 	for _, beyond := range []string{"Highlight: Beyond", "Action item: Feed it late"} {

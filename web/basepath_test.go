@@ -23,6 +23,7 @@ import (
 // TestTemplatesKeepTheBasePath reads the templates and scripts: each address goes through
 // a function that puts the base path before it, or is relative to the page.
 func TestTemplatesKeepTheBasePath(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	attribute := regexp.MustCompile(`\b(?:href|src|action|formaction|data-next)="((?:\{\{[^}]*\}\}|[^"{])*)"`)
 	good := regexp.MustCompile(`^(\{\{(if|else|end|with)[^}]*\}\})*(\{\{(path|asset|search) |[?#])`)
 	files, err := fs.Glob(templateFiles, "templates/*.html")
@@ -104,6 +105,7 @@ func newProxiedSite(t *testing.T, strip bool) *proxiedSite {
 // TestPeopleWithSlashesBehindAProxy opens the pages of people by the path as nginx sends it
 // when it takes the base path off, without escaped slashes.
 func TestPeopleWithSlashesBehindAProxy(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"calendar_invitees":[{"name":"HR/Legal"},{"name":"a//b"},{"name":"/x"},{"name":"y/"},{"name":"u/../v"},{"name":".."}]`))
 	for name, want := range map[string]string{"HR/Legal": "/people/HR/Legal", "a//b": "/people/a%2F%2Fb", "/x": "/people/%2Fx", "y/": "/people/y%2F", "u/../v": "/people/u%2F..%2Fv", "..": "/people/..%20"} {
 		address := personAddress(name)
@@ -237,6 +239,7 @@ func links(body string) []string {
 // TestBasePathRefusesAnAmbiguousOne makes pages whose base path begins as their own
 // addresses do.
 func TestBasePathRefusesAnAmbiguousOne(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
 	people, err := access.Open(t.Context(), access.Options{Archive: s.archive, Now: s.options().Now})
 	if err != nil {

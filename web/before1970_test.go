@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // TestPagesGoOnBefore1970 follows next through meetings and action items of 1904: each comes
 // once.
 func TestPagesGoOnBefore1970(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const items = `"action_items":[{"description":"Feed"},{"description":"Count"}]`
 	s := newSite(t, meeting(5, "One", "1904-01-01T00:00:00Z", items), meeting(6, "Two", "1904-01-01T00:00:00Z", items), meeting(7, "Three", "1904-03-01T09:00:00Z", items))
 	follow := func(address, list string) (seen []string) {

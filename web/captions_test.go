@@ -4,9 +4,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 func TestMeetingAsFiles(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(7, "Plan *B*", "2026-06-30T15:00:00Z", `
 		"default_summary":{"markdown_formatted":"**Ship** it"},
 		"action_items":[{"description":"Send it","completed":true,"assignee":{"name":"Bo"}}],
@@ -27,6 +30,7 @@ func TestMeetingAsFiles(t *testing.T) {
 // notes, and people who are one: the files have the ticks, the shared notes and the merged
 // person, and to one who sees only this meeting no name of another one.
 func TestMeetingAsFilesHasWhatPeopleAdded(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	talk := `"calendar_invitees":[{"name":"Bob","email":"bob@acme.example"},{"name":"Bo","email":"bo@acme.example"}],"action_items":[{"description":"Send it"},{"description":"Wait"}],
 		"transcript":[{"speaker":{"display_name":"Bo"},"text":"Good morning.","timestamp":"00:00:01"}]`
 	s := newSite(t, meeting(7, "Plan", "2026-06-30T15:00:00Z", talk),

@@ -65,6 +65,7 @@ func TestClipsAreTakenAway(t *testing.T) {
 // TestClipsThatAreRefusedSayWhyOnAPage follows the page's link to a clip that there is not: a
 // reader is answered with a page, and with the way in where the session has ended.
 func TestClipsThatAreRefusedSayWhyOnAPage(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newEntrySite(t, nil)
 	s.apply(meeting(1, "Walrus", "2026-06-10T09:00:00Z", ""))
 	s.signIn("ana@acme.example", false)

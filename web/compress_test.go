@@ -15,6 +15,7 @@ import (
 // TestAnswersAreCompressed asks as a browser does. Go's own transport would hide
 // the encoding, so that it is told to leave it alone.
 func TestAnswersAreCompressed(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, longMeeting(1, 300))
 	s.attachVideo(1)
 	s.Client().Transport.(*http.Transport).DisableCompression = true

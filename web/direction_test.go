@@ -10,11 +10,13 @@ import (
 	"golang.org/x/net/html"
 
 	"minutebook/archive/notes"
+	"minutebook/internal/testrun"
 )
 
 // TestTextsHaveTheirOwnDirection reads pages with a meeting whose every text is Hebrew:
 // each text must stand in an element that takes its direction from the text.
 func TestTextsHaveTheirOwnDirection(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	raw := meeting(1, "תקציב שנתי.", "2026-06-30T08:00:00Z", `"meeting_type":"סקירה","transcript_language":"he",
 		"calendar_invitees":[{"name":"משה לוי","email":"moshe@acme.example","is_external":true}],
 		"transcript":[{"speaker":{"display_name":"דנה כהן","matched_calendar_invitee_email":"ana@acme.example"},"text":"תקציב שנתי, 12:30.","timestamp":"00:00:05"},

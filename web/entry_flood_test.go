@@ -25,6 +25,7 @@ import (
 
 // TestNobodyKeepsOthersFromPasskeys lets one client begin ceremonies without end.
 func TestNobodyKeepsOthersFromPasskeys(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	now := time.Now()
 	c := newCeremonies(func() time.Time { return now })
@@ -60,6 +61,7 @@ func TestNobodyKeepsOthersFromPasskeys(t *testing.T) {
 
 // TestACeremonyEnds takes uses of passkeys at their end, with the clock set back, and twice.
 func TestACeremonyEnds(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	started := time.Now()
 	for after, open := range map[time.Duration]bool{0: true, ceremonyLife - time.Second: true, ceremonyLife: false, ceremonyLife + time.Second: false,
@@ -196,6 +198,7 @@ func TestAProviderThatIsDown(t *testing.T) {
 // TestAttemptsOutliveAConfiguration uses up the attempts of an address and makes the page
 // anew, as a reload does.
 func TestAttemptsOutliveAConfiguration(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	signIns := NewSignIns(time.Now)
 	s := newEntrySiteWith(t, access.Options{}, func(o *Options) { o.SignIns = signIns })

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
@@ -140,6 +141,7 @@ func (s *entrySite) move(by time.Duration) {
 
 // TestWhoSeesNothingIsToldWhy signs in an admin and another person who see no meeting.
 func TestWhoSeesNothingIsToldWhy(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newEntrySite(t, nil)
 	s.signIn("first@stranger.example", true)
 	s.wants(200, "GET", "/", nil, "No meetings for you yet", "The archive has ", "shows to first@stranger.example: an admin sees no more", "admin/people\">add it")

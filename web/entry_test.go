@@ -32,6 +32,7 @@ func TestNothingOpensBeforeTheFirstPerson(t *testing.T) {
 }
 
 func TestAnInvitationLetsInOnce(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	_, secret := s.add("ann@acme.example", true)
@@ -119,6 +120,7 @@ func TestAttemptsSayNothingOfNames(t *testing.T) {
 }
 
 func TestSignInLeadsOnlyHere(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for address, want := range map[string]string{
 		"/": "/", "/?q=a%20b": "/?q=a%20b", "/meetings/5?t=3#x": "/meetings/5?t=3", "": "/", "//evil.example/": "/",
@@ -313,6 +315,7 @@ func TestAPasswordIsChangedWithThePresentOne(t *testing.T) {
 // TestTheMonitorAnswersItsOwnHostsAlone asks the listener for health and metrics, which
 // nobody signs in for, as a page of another site can by DNS.
 func TestTheMonitorAnswersItsOwnHostsAlone(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	o := s.options()

@@ -12,6 +12,7 @@ import (
 )
 
 func TestSpansAreAskedInEveryForm(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for query, want := range map[string][2]time.Duration{
 		"t=83&end=1:30": {83 * time.Second, 90 * time.Second},
 		"t=0&end=12s":   {0, 12 * time.Second},
@@ -35,6 +36,7 @@ func TestClipPlaysItsSpanWithoutScripts(t *testing.T) {
 }
 
 func TestRecordingIsFetchedAgainByAdmins(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
 	var fetched []int64
 	s.server.Fetch = func(ctx context.Context, id int64) (bool, error) {
@@ -74,6 +76,7 @@ func TestRecordingIsFetchedAgainByAdmins(t *testing.T) {
 }
 
 func TestManyInviteesFold(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	invitees := strings.Repeat(`{"name":"Guest","email":"g@acme.example"},`, 499) + `{"name":"Zoe","email":"z@acme.example"}`
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", `"calendar_invitees":[`+invitees+`]`))
 	body := s.shows(200, "/meetings/1", "and 490 others")
@@ -85,6 +88,7 @@ func TestManyInviteesFold(t *testing.T) {
 // TestImportedMeetingsAwaitNoRecording opens a meeting that another program recorded: nothing
 // is promised of a recording that nobody can fetch.
 func TestImportedMeetingsAwaitNoRecording(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(archive.FirstForeignID+7, "Imported", "2026-06-30T15:00:00Z", ""))
 	s.server.Fetch = s.archive.RetryDownload
 	address := "/meetings/" + itoa(archive.FirstForeignID+7)

@@ -40,6 +40,7 @@ func TestNoteOnAFullDisk(t *testing.T) {
 
 // TestWordsOfARefusedNoteAreShownAgain sends a note with a moment that is none.
 func TestWordsOfARefusedNoteAreShownAgain(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
 	resp, body := s.submit("/meetings/1/notes", url.Values{"do": {"add"}, "text": {"Ask Bo again."}, "at": {"soon"}}.Encode())
 	if resp.StatusCode != 422 || !strings.Contains(body, "Ask Bo again.</textarea>") || !strings.Contains(body, `name="at" value="soon"`) {

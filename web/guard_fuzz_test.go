@@ -10,11 +10,14 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+
+	"minutebook/internal/testrun"
 )
 
 // FuzzGuard: a page that asks nobody who they are answers under no name but its own, and
 // nothing that a proxy says of itself, however it is written.
 func FuzzGuard(f *testing.F) {
+	testrun.SkipUnderRace(f)
 	o := newSite(f, meeting(1, "Walrus", "2026-06-10T09:00:00Z", "")).options()
 	o.Identify, o.Logger = nil, zerolog.Nop()
 	server, err := newServer(o)

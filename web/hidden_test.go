@@ -100,6 +100,7 @@ func TestHiddenMeetingsLeaveNoTrace(t *testing.T) {
 
 // TestNowIsSilentAboutHiddenMatches changes the CRM matches of another account of a meeting.
 func TestNowIsSilentAboutHiddenMatches(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	recent := time.Now()
 	s.now.Store(&recent)

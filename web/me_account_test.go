@@ -123,6 +123,7 @@ func TestAConnectionBelongsToItsSession(t *testing.T) {
 // TestAConnectionBelongsToItsPerson finishes connections where a proxy signs people in, and
 // nobody has a session.
 func TestAConnectionBelongsToItsPerson(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	var c connections
 	c.begin(at, connection{state: "s", person: 1})
 	for _, answer := range []connection{{state: "s", person: 2}, {state: "t", person: 1}, {state: "s", person: 1, session: 3}} {
@@ -149,6 +150,7 @@ func TestAConnectionBelongsToItsPerson(t *testing.T) {
 // TestAKeyIsNeverShown connects an account by its key and looks for the key in all pages
 // that tell of it.
 func TestAKeyIsNeverShown(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	c := newConnectable(t)
 	c.signIn(c.owner, true)
@@ -189,6 +191,7 @@ func TestWhoIsSignedOutConnectsNothing(t *testing.T) {
 
 // TestAnAdminLearnsWhatIsMissing looks at the pages of a site without a key for accounts.
 func TestAnAdminLearnsWhatIsMissing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	s.signIn("boss@acme.example", true)

@@ -19,6 +19,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/media"
+	"minutebook/internal/testrun"
 	"minutebook/sample"
 )
 
@@ -179,6 +180,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 func TestPlayerSaysWhereTheRecordingIs(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	for _, c := range []struct {
 		d    archive.Download
@@ -202,6 +204,7 @@ func TestPlayerSaysWhereTheRecordingIs(t *testing.T) {
 // TestAnUnreadableRecordingIsNotAbsent asks for a recording that has another length than
 // it should have, and for one that cannot be opened.
 func TestAnUnreadableRecordingIsNotAbsent(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "T", "2026-06-30T08:00:00Z", ""))
 	s.attachVideo(1)
 	recordings, err := s.archive.MediaOf(t.Context(), 1)

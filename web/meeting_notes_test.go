@@ -10,12 +10,15 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
+
+	"minutebook/internal/testrun"
 )
 
 // evil is a note's text that must never become markup.
 const evil = `<img src=x onerror=alert(1)> & "quoted"`
 
 func TestNotesOnAMeeting(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""), meeting(2, "Other", "2026-06-30T16:00:00Z", ""))
 	add := func(form url.Values, want int) string {
 		t.Helper()
@@ -62,6 +65,7 @@ func TestNotesOnAMeeting(t *testing.T) {
 // TestNotesOfEveryScript keeps the longest notes, whose characters take up to twelve bytes in a
 // form and in JSON.
 func TestNotesOfEveryScript(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
 	for _, character := range []string{"я", "語", "🦭"} {
 		text := strings.Repeat(character, 20_000)
@@ -85,6 +89,7 @@ func TestNotesOfEveryScript(t *testing.T) {
 // TestNoteInTwoWindows changes a note that another window has changed, and one that it has
 // deleted: no words are lost, and those that are sent again are kept.
 func TestNoteInTwoWindows(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
 	send := func(want int, form url.Values, parts ...string) url.Values {
 		t.Helper()
@@ -137,6 +142,7 @@ func readForm(body string) url.Values {
 }
 
 func TestNotesByTheInterface(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
 	for i, c := range []struct {
 		path, body string
@@ -163,6 +169,7 @@ func TestNotesByTheInterface(t *testing.T) {
 // TestProgramsLoseNoChangeOfANote changes a note as two programs do that have read it at the
 // same time, of which one says so.
 func TestProgramsLoseNoChangeOfANote(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
 	const address = "/api/v1/meetings/1/notes"
 	var read, other noteJSON
@@ -199,6 +206,7 @@ func (s *site) state(page string) string {
 // TestNothingIsDeletedUnseen deletes a note and a saved search, by program and on the page, that
 // were changed after they were read.
 func TestNothingIsDeletedUnseen(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
 	ask := func(want int, address, body, said string) (changed string) {
 		t.Helper()
@@ -240,6 +248,7 @@ func TestNothingIsDeletedUnseen(t *testing.T) {
 }
 
 func TestActionItemsAreTickedOffOnTheMeeting(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", `"action_items":[{"description":"Send it","recording_timestamp":"00:00:20"},{"description":"Was sent","completed":true}]`))
 	body := s.shows(200, "/meetings/1", `name="text" value="Send it"`, `aria-label="done at the service"`)
 	if n := strings.Count(body, `class="tick"`); n != 1 {

@@ -32,6 +32,7 @@ func (m *mails) SendTo(_ context.Context, message notify.Message, to ...string) 
 // TestMailsOfManyArrivals lets more meetings arrive than fit in a mail: each comes once, in
 // one of several mails.
 func TestMailsOfManyArrivals(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
 	post := &mails{}
 	s.server.Mail, s.server.MailOwner = post, []string{"me@own.example"}
@@ -61,6 +62,7 @@ func TestMailsOfManyArrivals(t *testing.T) {
 // TestSavedSearchesTellWhenNoMailIsSent takes the settings of mail out of an archive whose
 // searches are mailed.
 func TestSavedSearchesTellWhenNoMailIsSent(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
 	s.server.Mail, s.server.MailOwner = &mails{}, []string{"me@own.example"}
 	s.saveWithHook("Walrus", "mailto:me@own.example")

@@ -126,6 +126,7 @@ func TestNotifications(t *testing.T) {
 // TestNotificationsOfTheLongestSearch saves a search of as many parts as a query may have:
 // it is notified of a meeting as any other.
 func TestNotificationsOfTheLongestSearch(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
 	saved, err := s.server.Notes.Save(t.Context(), 0, "Walrus", strings.TrimSpace(strings.Repeat("walrus ", 128)))
 	if err != nil {
@@ -233,6 +234,7 @@ func walruses(from, to int64) (meetings []json.RawMessage) {
 // TestNotificationsOfManyMeetings lets more meetings arrive than are matched together, with
 // an address that fails in between and a restart: each is accepted once, by the same id.
 func TestNotificationsOfManyMeetings(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
 	h := newHook(t)
 	var saved notes.SavedSearch
@@ -266,6 +268,7 @@ func TestNotificationsOfManyMeetings(t *testing.T) {
 // TestNotificationsWaitForTheIndex looks while the index is still to be built: the meeting
 // that has arrived is notified once it is found.
 func TestNotificationsWaitForTheIndex(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
 	h := newHook(t)
 	saved, secret := s.saveWithHook("Walrus", h.URL)

@@ -18,6 +18,7 @@ import (
 )
 
 func TestHomeListsByDayAndNarrows(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t,
 		meeting(1, "Stand-up", "2026-07-01T08:30:00Z", `"meeting_type":"Sync"`),
 		meeting(2, "Review", "2026-06-30T15:00:00Z", `"meeting_type":"Review","recording_end_time":"2026-06-30T16:05:00Z"`),
@@ -64,6 +65,7 @@ func TestListGoesOnWithoutGapOrRepeat(t *testing.T) {
 }
 
 func TestMeetingHoldsEverythingAndOpensAtItsMoment(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(7, "Budget", "2026-06-30T15:00:00Z", `"url":"https://svc.example/calls/9",
 		"calendar_invitees":[{"name":"Bo Lee","email":"bo@out.example","is_external":true}],
 		"default_summary":{"template_name":"General","markdown_formatted":"# Decided\n\n- **Ship** it ([0:20](https://svc.example/calls/9?timestamp=20.9))"},
@@ -97,6 +99,7 @@ func TestMeetingHoldsEverythingAndOpensAtItsMoment(t *testing.T) {
 }
 
 func TestMeetingTellsThatItChanged(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", `"default_summary":{"markdown_formatted":"one"}`))
 	if body := s.shows(200, "/meetings/1"); strings.Contains(body, "Changed since") {
 		t.Error("a meeting that never changed says that it did")
@@ -154,6 +157,7 @@ func TestFacetsNarrowAndWiden(t *testing.T) {
 }
 
 func TestHostileContentStaysText(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const evil = `\"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	s := newSite(t, meeting(1, "x", "2026-06-30T15:00:00Z", strings.ReplaceAll(`"meeting_title":"EVIL","meeting_type":"EVIL",
 		"url":"javascript:alert(1)","share_url":"https://x.example/\"EVIL",
@@ -174,6 +178,7 @@ func TestHostileContentStaysText(t *testing.T) {
 }
 
 func TestActionsByPerson(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	items := `"action_items":[{"description":"one","assignee":{"name":"Bo Lee","email":"bo@acme.example"}},
 		{"description":"two","assignee":{"name":"Bo Lee"}},{"description":"three","completed":true,"assignee":null}]`
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", items))
@@ -207,6 +212,7 @@ func TestStatusTellsWhatFails(t *testing.T) {
 }
 
 func TestStatusTellsOfAccountsAndRecordings(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
 	s.status = &syncer.Status{
 		Accounts: []syncer.AccountStatus{
@@ -228,6 +234,7 @@ func TestStatusTellsOfAccountsAndRecordings(t *testing.T) {
 }
 
 func TestStatusTellsOfWaitingRulesAndOfRuns(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
 	failure := archive.Failure{Account: "acme", Class: "job", What: syncer.JobBackfill, Reason: "404 Not Found", NextTry: at.Add(time.Hour)}
 	if err := s.archive.RecordFailure(t.Context(), failure); err != nil {
@@ -268,6 +275,7 @@ func TestStatusTellsOfWaitingRulesAndOfRuns(t *testing.T) {
 }
 
 func TestBannerWhileIndexing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSiteBehind(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""))
 	s.shows(200, "/?q=two", "0%", "0 of 2 meetings", "as far as it is indexed")
 	s.catchUp()
@@ -277,6 +285,7 @@ func TestBannerWhileIndexing(t *testing.T) {
 }
 
 func TestMomentsAreAskedInEveryForm(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for text, want := range map[string]time.Duration{
 		"83": 83 * time.Second, "83.5": 83500 * time.Millisecond, "83s": 83 * time.Second, "1m23s": 83 * time.Second,
 		"1:23": 83 * time.Second, "1:02:03": 3723 * time.Second, "0": 0, "01:00:00": time.Hour,
@@ -290,6 +299,7 @@ func TestMomentsAreAskedInEveryForm(t *testing.T) {
 }
 
 func TestLinksLeadToPages(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", `"url":"javascript:alert(1)","share_url":"//evil.example","meeting_url":"https://join.example/1",
 		"transcript_language":"de","default_summary":{"template_name":"Summary","markdown_formatted":"x"},
 		"transcript":[{"speaker":{"display_name":"Bo"},"text":"Guten Tag.","timestamp":"00:00:01"}],

@@ -3,11 +3,14 @@ package web
 import (
 	"net/url"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // TestAMergeStaysWithTheNameThatWasTyped merges a part of a person with another one, and
 // takes the person apart: the part keeps the other.
 func TestAMergeStaysWithTheNameThatWasTyped(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Herd", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Ada"},"text":"A walrus.","timestamp":"00:00:01"},
 		{"speaker":{"display_name":"Ben"},"text":"A seal.","timestamp":"00:00:02"},{"speaker":{"display_name":"Cy"},"text":"A whale.","timestamp":"00:00:03"}]`))
 	for _, c := range []struct {

@@ -40,6 +40,7 @@ func (s *entrySite) feedOf(t *testing.T, address string) (status int, titles []s
 // TestSavedSearchesAndTheirFeeds saves a search, reads its feed without a session, and
 // looks that the feed ends with its right, its owner and by a click.
 func TestSavedSearchesAndTheirFeeds(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	shared := `"shared_with":"no_teams","recorded_by":{"name":"Ann","email":"ann@acme.example"},"transcript":[{"speaker":{"display_name":"Ann <b>"},"text":"The walrus & the budget.","timestamp":"00:02:05"}]`
@@ -105,6 +106,7 @@ func TestSavedSearchesAndTheirFeeds(t *testing.T) {
 // TestFeedsKnowTheirMeetings reads a feed under two names of the page: it has the same meetings,
 // which a reader has seen already, and is XML whatever a title has.
 func TestFeedsKnowTheirMeetings(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, json.RawMessage(strings.Replace(string(meeting(7, "TITLE", "2026-06-10T09:00:00Z", "")), "TITLE", `Walrus \u0001\ufffe & \u0000`, 1)))
 	words := strings.Repeat("walrus ", 8) // as many words as a question has
 	saved, err := s.server.Notes.Save(t.Context(), 0, "Herd \x01", words)

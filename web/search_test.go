@@ -15,6 +15,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/internal/browsertest"
+	"minutebook/internal/testrun"
 	"minutebook/search"
 )
 
@@ -32,6 +33,7 @@ func newTalkSite(t testing.TB) *site {
 
 // TestMonthsBetweenTwoWordsAreCharted compares words that were said in months that do not meet.
 func TestMonthsBetweenTwoWordsAreCharted(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	said := func(word string) string {
 		return `"transcript":[{"speaker":{"display_name":"Ana"},"text":"The ` + word + `.","timestamp":"00:00:05"}]`
 	}
@@ -53,6 +55,7 @@ func TestMonthsBetweenTwoWordsAreCharted(t *testing.T) {
 }
 
 func TestResultsHaveChipsAndControls(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newTalkSite(t)
 	body := s.shows(200, "/?"+url.Values{"q": {"budget type:Review OR type:Planning sort:date"}}.Encode(),
 		`aria-label="Remove type Review"`, `href="/?q=budget&#43;type%3APlanning&#43;sort%3Adate"`, `<option value="date" selected>Newest first</option>`)
@@ -78,6 +81,7 @@ func TestResultsHaveChipsAndControls(t *testing.T) {
 }
 
 func TestFacetsAreAlternatives(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newTalkSite(t)
 	s.shows(200, "/?q=budget+type%3AReview", `href="/?q=budget"`, `q=budget&#43;type%3AReview&#43;OR&#43;type%3APlanning`, `Planning</bdi> <span class="n">1`)
 	s.shows(200, "/facet?field=person&q=budget&find=lind", "Bo Lindqvist", `q=budget&#43;person%3A%22Bo&#43;Lindqvist%22`)
@@ -98,6 +102,7 @@ func TestFacetsAreAlternatives(t *testing.T) {
 }
 
 func TestTrendsPage(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newTalkSite(t)
 	s.shows(200, "/?q=budget+on%3A2026-05", "said 6 times", `data-range="budget"`, `class="out"`, "all of it", `href="/trends?q=budget"`)
 	body := s.shows(200, "/trends?q=budget&q=forecast&q=%22quarterly+budget%22&q=budget", "6 times", "2 times", `class="v2"`, "Mar 2026", "<polyline", "<table")
@@ -137,6 +142,7 @@ func TestTrendsPage(t *testing.T) {
 }
 
 func TestSuggestAnswersWhatIsVisible(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newTalkSite(t)
 	type answer struct {
 		Suggestions []struct{ Kind, Text, Query string }

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"minutebook/internal/browsertest"
+	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
 	"minutebook/web/access"
 	"minutebook/web/accounts"
@@ -22,6 +23,7 @@ import (
 // TestTheFirstAccountHasAnOwner adds the first account: the form proposes the admin's address,
 // and the account is kept with the one that was sent.
 func TestTheFirstAccountHasAnOwner(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

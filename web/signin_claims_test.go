@@ -26,6 +26,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
@@ -90,6 +91,7 @@ func signer(t testing.TB, key *rsa.PrivateKey) func(text string) []byte {
 // TestIDTokensOfOthersAreRefused signs in with ID tokens that were made for another
 // client, by somebody else, or for another sign-in.
 func TestIDTokensOfOthersAreRefused(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	p := newIssuer(t)
 	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -148,6 +150,7 @@ func TestIDTokensOfOthersAreRefused(t *testing.T) {
 // TestClaimsCountByTheirNamesAlone signs in with claims that are called nearly as those
 // that count: a provider lets people name some of their own.
 func TestClaimsCountByTheirNamesAlone(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	p := newIssuer(t)
 	now := time.Now()
@@ -165,6 +168,7 @@ func TestClaimsCountByTheirNamesAlone(t *testing.T) {
 // TestClaimsAboutOthersAreRefused has the userinfo endpoint answer about somebody else, and
 // about a subject in other letters.
 func TestClaimsAboutOthersAreRefused(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	p := newIssuer(t)
 	p.discovery = map[string]any{"userinfo_endpoint": p.URL + "/userinfo"}
@@ -183,6 +187,7 @@ func TestClaimsAboutOthersAreRefused(t *testing.T) {
 // TestProvidersAreAskedByHTTPSAlone has a provider whose certificate is not known, and
 // providers that name addresses without encryption: the client's secret goes nowhere.
 func TestProvidersAreAskedByHTTPSAlone(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	p := newIssuer(t)
 	secure := httptest.NewUnstartedServer(p.Config.Handler)
@@ -214,6 +219,7 @@ func TestProvidersAreAskedByHTTPSAlone(t *testing.T) {
 // FuzzClaims: whatever claims a provider sends, a person has the address and the group that
 // the claims name in so many letters, once, and is verified only by the provider's word.
 func FuzzClaims(f *testing.F) {
+	testrun.SkipUnderRace(f)
 	f.Add([]byte(`{"sub":"1","email":"ann@acme.example","name":"Ann","email_verified":"true","groups":["admins"]}`), false)
 	f.Add([]byte(`{"email":"ann@acme.example","Email":"eve@evil.example","email_verified":1,"groups":"staff admins"}`), true)
 	f.Add([]byte(`{"email":"a","email":"b","groups":{}}`), true)

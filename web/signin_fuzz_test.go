@@ -19,6 +19,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/rs/zerolog"
 
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 	"minutebook/web/accounts"
 )
@@ -93,6 +94,7 @@ func (s *fuzzedEntry) isSignedIn(w *httptest.ResponseRecorder) bool {
 // FuzzPasskeys: nobody is signed in by a passkey but by the bytes that its owner's key has
 // signed, and no answer of a browser, with a new passkey or a known one, is a fault.
 func FuzzPasskeys(f *testing.F) {
+	testrun.SkipUnderRace(f)
 	s := newFuzzedEntry(f, nil)
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), bytes.Repeat([]byte{7}, 32))
 	if err != nil {
@@ -181,6 +183,7 @@ func FuzzPasskeys(f *testing.F) {
 // FuzzForms: whatever somebody sends to the pages for signing in, and to those of the own
 // account and of people, nobody is signed in without the password, and no answer is a fault.
 func FuzzForms(f *testing.F) {
+	testrun.SkipUnderRace(f)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	f.Cleanup(service.Close)
 	s := newFuzzedEntry(f, func(o *Options) {
@@ -221,6 +224,7 @@ func FuzzForms(f *testing.F) {
 // FuzzAttempts: by a cookie of a sign-in that a browser may have written itself, somebody is
 // signed in only where the provider's answer is to that sign-in, and is led to no other site.
 func FuzzAttempts(f *testing.F) {
+	testrun.SkipUnderRace(f)
 	provider := newIssuer(f)
 	s := newFuzzedEntry(f, func(o *Options) {
 		o.Entry.OIDC = &OIDC{Issuer: provider.URL, ClientID: "minutebook", ClientSecret: "secret", Entrance: access.Entrance{Join: access.JoinInvited}}

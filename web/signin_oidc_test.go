@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
@@ -52,6 +53,7 @@ func (s *issuerSite) finish(want int, what string, began *url.URL, more string) 
 // TestASignInAtAProviderEnds comes back from the provider at the end of the time for that,
 // with a browser that keeps its cookies for longer.
 func TestASignInAtAProviderEnds(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newIssuerSite(t)
 	for after, want := range map[time.Duration]int{0: 303, oidcWait - time.Second: 303, oidcWait: 403, oidcWait + time.Second: 403, -oidcSlack: 303, -oidcSlack - time.Second: 403} {
@@ -68,6 +70,7 @@ func TestASignInAtAProviderEnds(t *testing.T) {
 // TestAProviderNamesItself answers for a provider that says that it names itself, and for
 // another one.
 func TestAProviderNamesItself(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newIssuerSite(t)
 	own, other := "&iss="+url.QueryEscape(s.provider.URL), "&iss=https%3A%2F%2Fevil.example"
@@ -86,6 +89,7 @@ func TestAProviderNamesItself(t *testing.T) {
 
 // TestAProviderMoves has the provider publish other addresses while the daemon runs.
 func TestAProviderMoves(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newIssuerSite(t)
 	s.finish(303, "at first", s.begin(), "")
@@ -112,6 +116,7 @@ func TestAProviderMoves(t *testing.T) {
 // TestALinkEndsNoSession follows the address of silent sign-ins as a signed-in person, as the
 // link of another site has a browser do.
 func TestALinkEndsNoSession(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newIssuerSite(t)
 	s.signIn("bob@acme.example", false)
@@ -125,6 +130,7 @@ func TestALinkEndsNoSession(t *testing.T) {
 // TestSessionsOfAWayThatIsClosedEnd takes a way to sign in out of the configuration, under
 // which somebody is signed in.
 func TestSessionsOfAWayThatIsClosedEnd(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newIssuerSite(t)
 	s.finish(303, "by the provider", s.begin(), "")

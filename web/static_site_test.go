@@ -93,6 +93,7 @@ func TestStaticSiteLinks(t *testing.T) {
 // TestStaticSiteShows looks for the parts of a meeting, and that no markup in them
 // acts: titles and words stay words.
 func TestStaticSiteShows(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSiteBehind(t, meeting(7, "<script>alert(1)</script>", "2026-03-04T10:00:00Z", `"url":"https://svc.example/7","meeting_type":"Review",
 		"transcript":[{"speaker":{"display_name":"Ana <b>"},"text":"One & two.","timestamp":"00:00:01"},{"speaker":{"display_name":"Bo"},"text":"Three.","timestamp":"00:01:01"}],
 		"default_summary":{"template_name":"General","markdown_formatted":"## Plan\n\nSee [there](https://svc.example/7?timestamp=62.5) <img src=x>"},
@@ -129,6 +130,7 @@ func TestStaticSiteShows(t *testing.T) {
 
 // TestSealedSiteTellsNothing greps a sealed export for words of its meetings.
 func TestSealedSiteTellsNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	who, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)

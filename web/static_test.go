@@ -4,11 +4,14 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // TestScriptsLoseCommentsAlone compares the scripts as they are served with their source, line
 // by line, of which no string runs over several.
 func TestScriptsLoseCommentsAlone(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, err := loadAssets()
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/internal/testrun"
 	"minutebook/sample"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -32,6 +33,7 @@ func tickForm(id, at int64, text string) url.Values {
 // TestTicksStayWithTheirItem reads a meeting again with other entries, highlights and items:
 // a tick stays with the item of the same moment and text, wherever it stands then.
 func TestTicksStayWithTheirItem(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	read := func(items, more string) []byte {
 		return meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"recording_end_time":"2026-06-10T10:00:00Z","action_items":[`+items+`]`+more)
 	}
@@ -78,6 +80,7 @@ func TestTicksStayWithTheirItem(t *testing.T) {
 // TestItemsOfManyLinesAreTickedOff sends forms as browsers do: with CR and LF at the end of
 // a line, whatever the text has there.
 func TestItemsOfManyLinesAreTickedOff(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"action_items":[{"description":"Count them:\n- twice\r- thrice","recording_timestamp":"00:01:05"}]`))
 	body := s.shows(200, "/actions")
 	sent := strings.NewReplacer("\r", "\n", "\n", "\n").Replace(regexp.MustCompile(`name="text" value="([^"]*)"`).FindStringSubmatch(body)[1])
@@ -91,6 +94,7 @@ func TestItemsOfManyLinesAreTickedOff(t *testing.T) {
 // TestNamesKeepTheirSpaces offers names with spaces that a browser would draw together: an
 // option without a value sends its text as it is shown.
 func TestNamesKeepTheirSpaces(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"meeting_type":"Sync  up","transcript":[
 		{"speaker":{"display_name":"Bo  Lee"},"text":"One.","timestamp":"00:00:01"},{"speaker":{"display_name":"Cy\nDe"},"text":"Two.","timestamp":"00:00:02"}]`))
 	s.shows(200, "/", `<option value="Sync  up">`)
@@ -109,6 +113,7 @@ func TestNamesKeepTheirSpaces(t *testing.T) {
 // archive reads from the real service: the service hears reads alone, and no word of the
 // additions.
 func TestAdditionsAreNeverSent(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	ctx := t.Context()
 	up, err := archive.Open(ctx, archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop()})
 	must(t, err)

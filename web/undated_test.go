@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // TestMeetingsWithoutDate reads a meeting without any time beside one that has only the time of
 // its creation, one of 1904 and one of 2026: no page and no answer names a date that nobody gave.
 func TestMeetingsWithoutDate(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, []byte(`{"recording_id":1,"title":"Odd walrus","calendar_invitees":[{"name":"Ben"}],"recorded_by":{"name":"Cy","email":"cy@acme.example"},
 		"action_items":[{"description":"call","assignee":{"email":"bob@x.example"}}],
 		"transcript":[{"speaker":{"display_name":"Dan"},"text":"A walrus.","timestamp":"00:00:01"}]}`),
@@ -61,6 +64,7 @@ func TestMeetingsWithoutDate(t *testing.T) {
 
 // TestLengthNeedsBothEnds reads a recording of which only the end is known: it has no length.
 func TestLengthNeedsBothEnds(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, []byte(`{"recording_id":1,"title":"Odd walrus","recording_end_time":"2026-06-01T10:00:00Z","created_at":"2026-06-01T10:00:00Z"}`))
 	s.shows(200, "/api/v1/meetings", `"duration_seconds":0`)
 	if body := s.shows(200, "/", "Odd walrus"); !strings.Contains(body, `<span class="len"></span>`) {

@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"minutebook/internal/testrun"
 	"minutebook/web/outline"
 )
 
 func TestVersionsReadAsDifferences(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", `"default_summary":{"markdown_formatted":"We ship on Friday <b>early</b>."}`))
 	s.apply(meeting(1, "Plan", "2026-06-30T15:00:00Z", ""),
 		meeting(1, "Plan", "2026-06-30T15:00:00Z", `"default_summary":{"markdown_formatted":"We ship on Monday <b>early</b>."}`))
@@ -36,6 +38,7 @@ func TestVersionsReadAsDifferences(t *testing.T) {
 
 // TestVersionsKeepNumbers reads versions of a meeting whose number has many digits.
 func TestVersionsKeepNumbers(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const id = 8260252246852638
 	s := newSite(t, meeting(id, "Plan", "2026-06-30T15:00:00Z", ""))
 	s.apply(meeting(id, "Another plan", "2026-06-30T15:00:00Z", ""))
@@ -45,6 +48,7 @@ func TestVersionsKeepNumbers(t *testing.T) {
 }
 
 func TestOutlineOfAMeeting(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	var lines []string
 	for i := range 480 {
 		words := strings.Repeat(fmt.Sprintf("subject%d word%d and the others ", i/120, i/120*10+i%7), 4)
@@ -69,6 +73,7 @@ func TestOutlineOfAMeeting(t *testing.T) {
 // TestOutlineCountsTalkAsThePage reads a meeting of unknown length with one entry: page and
 // interface name the same share of the talk.
 func TestOutlineCountsTalkAsThePage(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Ana"},"text":"Hello.","timestamp":"00:00:07"}]`))
 	s.shows(200, "/meetings/1", `<bdi class="name">Ana</bdi><span class="n">100%</span>`)
 	var got outlineJSON

@@ -8,11 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 	"minutebook/search"
 	"minutebook/web/markdown"
 )
 
 func TestMarkerFindsWholeWordsAnywhere(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	m := newMarker([]search.Moment{{Snippet: []search.Span{{Text: "Über", Hit: true}, {Text: " x "}, {Text: "the plan", Hit: true}, {Text: "予算", Hit: true}}}})
 	for text, want := range map[string]string{
 		"über uns":               "[über] uns",
@@ -37,6 +39,7 @@ func TestMarkerFindsWholeWordsAnywhere(t *testing.T) {
 }
 
 func TestMarkerSparesWhatIsEverywhere(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	var entries []archive.Entry
 	for range 40 {
 		entries = append(entries, archive.Entry{Text: "the thing"})
@@ -51,6 +54,7 @@ func TestMarkerSparesWhatIsEverywhere(t *testing.T) {
 }
 
 func TestMarkdownIsCleaned(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	html, err := markdown.Render("# Top\n\n## Sub\n\n<script>x</script><b onclick=x>bold</b>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"+
 		"![i](https://spy.example/i.png) [l](https://ok.example/) [m](https://svc.example/7?timestamp=61.5) "+
 		"[n](https://other.example/7?timestamp=61) [j](javascript:x)", atSecond, "https://svc.example/7")
@@ -70,6 +74,7 @@ func TestMarkdownIsCleaned(t *testing.T) {
 }
 
 func TestFormats(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for got, want := range map[string]string{
 		formatClock(65 * time.Second): "1:05", formatClock(3725 * time.Second): "1:02:05", formatClock(-1): "0:00",
 		formatInstant(60 * time.Second): "1:00", formatInstant(60500 * time.Millisecond): "1:00.5", formatInstant(60025 * time.Millisecond): "1:00.025",

@@ -10,6 +10,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/internal/testrun"
 )
 
 const grownVTT = talkVTT + "\n00:10.000 --> 00:11.000\nSPEAKER_00: Right.\n"
@@ -62,6 +63,7 @@ var afterwards = map[string]func(t *testing.T, a *archive.Archive, w *Watcher){
 // TestAForgottenMeetingThatGrewStaysForgotten has a file that was taken while it was
 // written: the archive knows it by its first words. Also of an earlier version.
 func TestAForgottenMeetingThatGrewStaysForgotten(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, earlier := range []bool{false, true} {
 		for name, comes := range afterwards {
 			t.Run(fmt.Sprint(name, earlier), func(t *testing.T) {

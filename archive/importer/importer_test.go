@@ -17,6 +17,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/export"
+	"minutebook/internal/testrun"
 	"minutebook/sample"
 )
 
@@ -40,6 +41,7 @@ func exportTo(t *testing.T, a *archive.Archive, o export.Options) {
 }
 
 func TestExportReadsBackWithoutADifference(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a := archivetest.Sample(t)
 	lines := append(sample.All(), archivetest.Meeting(1, "a\u2028b", "x\ny"), []byte(`{"recording_id":2,"transcript":null,"highlights":[],"z":1.50}`))
 	for _, raw := range lines[len(lines)-2:] {

@@ -14,6 +14,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/export"
 	"minutebook/archive/notes"
+	"minutebook/internal/testrun"
 )
 
 // TestAPatternOfTheShellNamesRecordings names every file of a folder: recordings and metadata
@@ -150,6 +151,7 @@ func TestDatesInNames(t *testing.T) {
 // TestTheBeginningOfAStream has an empty line before a document, lines of which the first is
 // cut, and texts with a byte order mark.
 func TestTheBeginningOfAStream(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const two, pretty = `{"recording_id": 2}` + "\n", "{\n \"recording_id\": 2\n}\n"
 	for name, c := range map[string]struct {
 		text  string

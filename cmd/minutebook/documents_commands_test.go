@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"minutebook/internal/testrun"
 )
 
 var (
@@ -26,6 +28,7 @@ var (
 // document, a packaged file or a message: commands and flags of these names exist, and no
 // argument is one too many. Nothing is run.
 func TestDocumentedCommandsExist(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	found := 0
 	check := func(path, line string) {
 		for _, c := range called.FindAllStringSubmatch(line, -1) {

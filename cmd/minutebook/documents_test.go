@@ -221,6 +221,7 @@ var link = regexp.MustCompile(`\]\(([^)#\s:]*)(#[^)\s]*)?\)`)
 
 // TestLinksLead follows the links between the documents, to their headings too.
 func TestLinksLead(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	root := "../.."
 	headings := map[string]string{} // a document's headings as GitHub names them, by path
 	var documents []string

@@ -17,12 +17,13 @@ import (
 )
 
 // TestMigrationOfALargeArchiveIsInterrupted stops and kills the program again and again
-// while it opens an archive of an earlier version with thousands of meetings, in a long run
+// while it opens an archive of an earlier version with a thousand meetings, in a long run
 // with 160,000: each next start goes on, and the last one has all meetings. Those of the first
 // release have several versions, and are decided again.
 func TestMigrationOfALargeArchiveIsInterrupted(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	for version, copies := range map[string][2]int64{"20": {1 << 10, 1 << 15}, "0.9.0": {1 << 7, 1 << 12}} {
+	t.Parallel()
+	for version, copies := range map[string][2]int64{"20": {1 << 8, 1 << 15}, "0.9.0": {1 << 5, 1 << 12}} {
 		t.Run(version, func(t *testing.T) {
 			if testrun.IsLong() {
 				interruptMigration(t, version, copies[1], 8)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // startsGoroutines finds a start of goroutines: the statement, a group, a database, a
@@ -18,6 +20,7 @@ var watchesGoroutines = regexp.MustCompile(`testrun\.(Main(OnOneProcessor)?\(|Wa
 // TestPackagesWatchTheirGoroutines demands of each package that starts goroutines, or
 // whose tests do, that its tests fail when one is left.
 func TestPackagesWatchTheirGoroutines(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const root = "../.."
 	starts, watches, tested := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // rooms is the house from the top down. A room may import those below it.
@@ -32,6 +34,7 @@ var floors = map[string][][]string{
 var peers = map[string]bool{"receiver": true, "sync": true, "search": true, "service": true}
 
 func TestImportsPointDown(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const root = "../.."
 	seen := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -145,6 +148,7 @@ func roomOf(path string) string {
 const maxFiles = 52
 
 func TestFoldersAreListedAtAGlance(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const root = "../.."
 	files := map[string]int{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -164,6 +168,7 @@ func TestFoldersAreListedAtAGlance(t *testing.T) {
 }
 
 func TestForbiddenKnowsTheRules(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	tests := []struct {
 		from, to string
 		ok       bool
