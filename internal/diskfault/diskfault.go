@@ -2,7 +2,7 @@
 // which gcc compiles and the dynamic linker preloads into a child process, stands
 // between SQLite and the system:
 //
-//   - It fails chosen reads, writes and syncs of chosen files with EIO.
+//   - It fails chosen reads, writes and syncs of chosen files with EIO, or has them take long.
 //   - It keeps an image of the files as a power cut would leave them: a write reaches the image
 //     with the next successful sync of its file. After a failed sync the pages
 //     count as clean and never reach it, unless they are written again: that is
@@ -18,7 +18,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 )
 
 //go:embed testdata/disk.c
@@ -75,8 +77,21 @@ const (
 // succeeded, count fail. It replaces the settings of an earlier call.
 func (d *Disk) Fail(t testing.TB, calls, suffix string, skip, count int) {
 	t.Helper()
+	d.set(t, fmt.Sprintf("%s %s %d %d", calls, suffix, skip, count))
+}
+
+// Delay has calls of files whose path ends in suffix take longer. A process that is killed
+// meanwhile has not made the call. It replaces the settings of an earlier Fail or Delay.
+func (d *Disk) Delay(t testing.TB, calls, suffix string, delay time.Duration) {
+	t.Helper()
+	d.set(t, fmt.Sprintf("%s %s 0 1000000000 %d", calls, suffix, delay.Milliseconds()))
+}
+
+// set replaces the line of the control file.
+func (d *Disk) set(t testing.TB, line string) {
+	t.Helper()
 	next := d.control + ".next"
-	if err := os.WriteFile(next, fmt.Appendf(nil, "%s %s %d %d\n", calls, suffix, skip, count), 0o600); err != nil {
+	if err := os.WriteFile(next, []byte(line+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(next, d.control); err != nil {
@@ -84,7 +99,17 @@ func (d *Disk) Fail(t testing.TB, calls, suffix string, skip, count int) {
 	}
 }
 
-// Heal has no more calls fail.
+// IsDirty reports whether a file of Dir has pages that were written and not synced.
+func (d *Disk) IsDirty(t testing.TB, name string) bool {
+	t.Helper()
+	pages, err := os.ReadFile(filepath.Join(d.cache, name+".dirty"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return slices.Contains(pages, 1)
+}
+
+// Heal has no more calls fail, or take long.
 func (d *Disk) Heal(t testing.TB) {
 	t.Helper()
 	if err := os.Remove(d.control); err != nil && !os.IsNotExist(err) {

@@ -79,6 +79,11 @@ func (c bucketWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := pauseFor(r, time.Duration(g.IntN(100))*time.Millisecond+time.Duration(g.IntN(1e6))); err != nil {
 		return nil, err
 	}
+	if s := w.disk.present(); s != nil && s.reads && r.Method == http.MethodGet {
+		if err := pauseFor(r, s.draw(w.seed, "read")); err != nil {
+			return nil, err
+		}
+	}
 	isCut, late := hit("bucket cut"), g.IntN(2) == 0
 	switch {
 	case dies() && !late:

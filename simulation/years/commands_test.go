@@ -5,12 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"time"
 
-	"minutebook/archive"
-	"minutebook/archive/backup"
 	"minutebook/archive/notes"
 	"minutebook/config"
 	"minutebook/control"
@@ -89,20 +85,4 @@ func (w *world) syncNow(g *rand.Rand) {
 	q := syncer.Request{Account: w.config.accounts[g.IntN(len(w.config.accounts))].name, Full: g.IntN(2) == 0}
 	w.journal.note("a person has %s read", q.Account)
 	h.work.Go(func() { _, _ = command[control.SyncResult](h.life, h, "sync", q, nil) }) // the oracle judges the archive
-}
-
-// prove restores the newest backup for a try.
-func (w *world) prove(*rand.Rand) {
-	h := w.house
-	if h == nil || h.isSick() || len(w.backups) == 0 || w.backups[len(w.backups)-1].dir != w.backupDir() {
-		return
-	}
-	_, err := command[backup.Proof](context.Background(), h, "prove", struct{}{}, nil)
-	if h.dead.Load() || w.isExcused(err) {
-		return
-	}
-	w.must(err, "prove the backup")
-	if _, err := os.Stat(filepath.Join(h.dir, archive.ProofDir)); err == nil {
-		w.fail("the proof has left its scratch directory")
-	}
 }

@@ -15,6 +15,8 @@
 //	relay_test.go     the archive's own webhooks, and the people who receive them
 //	scopes_test.go    their scopes: who is sent which meetings, with which content
 //	house_test.go     the program: archive, sync and receiver, started and killed
+//	tasks_test.go     the commands that a person gives, and how their answers are judged
+//	pair_test.go      two of them at once
 //	commands_test.go  commands and upkeep, through control as the daemon answers them
 //	notes_test.go     people's notes
 //	seal_test.go      the key of encrypted backups and exports
@@ -22,6 +24,7 @@
 //	memory_test.go    the memory that the program keeps
 //	trouble_test.go   locked databases, one failing commit, others with the same key, an old archive
 //	follower_test.go  a copy of the archive by its change log
+//	slow_test.go      a slow disk
 //	disk_test.go      that a sick disk and kills reach every commit
 //	plan_test.go      the history of a seed as a list of events
 //	acts_test.go      events: the acts of people and of the person at the keyboard

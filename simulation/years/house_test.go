@@ -78,7 +78,7 @@ type house struct {
 	wasSick     atomic.Bool  // commits failed at some time
 	losesTokens atomic.Bool  // it is killed before the next answer with tokens
 	fatal       atomic.Int64 // commits until it is killed; 0: never
-	expiring    atomic.Bool  // old recordings are being deleted
+	expiring    atomic.Int64 // commands that are deleting old recordings
 	work        sync.WaitGroup
 }
 
@@ -158,9 +158,9 @@ func (h *house) runRetention(ctx context.Context) {
 			h.w.oracle.rule(configured)
 		}
 		if err == nil {
-			h.expiring.Store(true)
+			h.expiring.Add(1)
 			_, err = command[control.RetentionResult](ctx, h, "retention", control.RetentionRequest{}, h.noteExpired)
-			h.expiring.Store(false)
+			h.expiring.Add(-1)
 		}
 		switch {
 		case err == nil || ctx.Err() != nil || h.isSick() || h.dead.Load():
@@ -195,6 +195,7 @@ func (h *house) watchCommits(db *sqlite.DB) {
 	h.w.must(err, "reach the database")
 	err = conn.Raw(func(driver any) error {
 		driver.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int {
+			h.w.disk.wait(h, db.Path)
 			if h.fatal.Load() > 0 && h.fatal.Add(-1) == 0 {
 				h.dead.Store(true)
 				h.w.oracle.settle(time.Now(), true) // it may be hours until somebody sees that it is dead
@@ -295,14 +296,14 @@ func (h *house) reload() {
 // close stops the program in order.
 func (h *house) close() {
 	h.unlock()
-	if h.expiring.Load() {
+	if h.expiring.Load() > 0 {
 		h.w.oracle.mayExpire()
 	}
-	began := time.Now()
+	began, cost := time.Now(), h.w.disk.cost()
 	h.stop()
 	<-h.ended
 	h.work.Wait()
-	if took := time.Since(began); took > 15*time.Second && h.w.seed >= firstBucketed {
+	if took := time.Since(began) - (h.w.disk.cost() - cost); took > 15*time.Second && h.w.seed >= firstBucketed {
 		h.w.report("the stop took %s", took)
 	}
 	if err := h.archive.Close(); err != nil && !h.dead.Load() && !h.isSick() {

@@ -2,23 +2,17 @@ package years
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"minutebook/archive"
 	"minutebook/archive/backup"
-	"minutebook/archive/inbox"
-	"minutebook/control"
 )
 
 // backupDone is a generation of the backups, and the content it must have.
@@ -194,49 +188,6 @@ func (w *world) noteAccounts() {
 	w.read = slices.Clone(w.config.accounts)
 }
 
-// forget erases a meeting for good.
-func (w *world) forget(g *rand.Rand) {
-	m := w.anyMeeting(g, false)
-	h := w.house
-	if m == nil || h == nil || h.isSick() || w.oracle.forgot[m.id] {
-		return
-	}
-	_, err := command[archive.Forgotten](context.Background(), h, "forget", control.ForgetRequest{RecordingID: m.id, Reason: "simulated"}, nil)
-	if isMissing(err) {
-		return
-	}
-	if h.dead.Load() || w.isExcused(err) { // it is finished later, where it was begun
-		w.journal.note("%d is perhaps forgotten", m.id)
-		w.forgetting[m.id] = time.Now()
-		return
-	}
-	w.must(err, "forget")
-	w.journal.note("%d is forgotten", m.id)
-	w.oracle.forget(m.id)
-	w.forgotAt[m.id] = time.Now()
-	delete(w.forgetting, m.id) // an earlier try, which a kill ended, forgot nothing
-	w.checkForgotten(m.id)
-}
-
-func (w *world) backUp(*rand.Rand) {
-	h := w.house
-	if h == nil || h.isSick() {
-		return
-	}
-	memory, at := w.oracle.remember(), time.Now()
-	r, err := command[backup.Result](context.Background(), h, "backup", control.BackupRequest{Destination: w.backupDir(), Keep: 4}, nil)
-	if !h.dead.Load() && !w.isExcused(err) {
-		w.must(err, "back up")
-		w.journal.note("backup %s", r.Generation)
-		w.checkSealed(filepath.Join(w.backupDir(), r.Generation))
-		w.backups = append(w.backups, backupDone{w.backupDir(), r.Generation, filepath.Join(w.backupDir(), r.Generation), at, memory})
-	}
-	w.backups = slices.DeleteFunc(w.backups, func(b backupDone) bool { // also by one that died when it was complete
-		_, err := os.Stat(b.path)
-		return err != nil
-	})
-}
-
 // restore makes a data directory from a backup, perhaps an older one.
 func (w *world) restore(g *rand.Rand) {
 	if w.house == nil || len(w.backups) == 0 || w.house.dead.Load() {
@@ -271,52 +222,4 @@ func (w *world) restore(g *rand.Rand) {
 			w.checkAllForgotten()
 		}
 	})
-}
-
-func (w *world) repair(*rand.Rand) {
-	h := w.house
-	if h == nil || h.isSick() {
-		return
-	}
-	_, err := command[archive.Verified](context.Background(), h, "verify", control.VerifyRequest{Repair: true}, func(event json.RawMessage) {
-		var e control.Maintenance
-		w.must(json.Unmarshal(event, &e), "read an event of verify")
-		if d := e.Damage; d != nil && d.What != errNoIndex.Error() && !h.dead.Load() && !w.isLeftover(*d) && // killed meanwhile, it repairs nothing
-			(d.Class != archive.DamageForgetting || !w.isExcused(errors.New(d.What))) {
-			w.report("verify --repair finds %s", d)
-		}
-	})
-	if !h.dead.Load() && !w.isExcused(err) {
-		w.must(err, "verify --repair")
-	}
-}
-
-func (w *world) rebuild(*rand.Rand) {
-	h := w.house
-	if h == nil || h.isSick() {
-		return
-	}
-	if _, err := command[archive.Counts](context.Background(), h, "rebuild", struct{}{}, nil); !h.dead.Load() {
-		w.must(err, "rebuild")
-	}
-}
-
-// replay has a delivery applied again.
-func (w *world) replay(g *rand.Rand) {
-	h := w.house
-	if h == nil || h.isSick() {
-		return
-	}
-	list, err := h.archive.Inbox().List(context.Background(), inbox.Query{Limit: 20})
-	w.must(err, "list deliveries")
-	if len(list) == 0 {
-		return
-	}
-	d := list[g.IntN(len(list))]
-	_, err = command[control.DeliveryInfo](context.Background(), h, "webhook.replay", control.ReplayRequest{ID: d.ID}, nil)
-	dropped := err != nil && strings.Contains(err.Error(), inbox.ErrBodyDropped.Error())
-	if !dropped && !h.dead.Load() {
-		w.must(err, "replay")
-		w.journal.note("delivery %s is replayed", d.WebhookID)
-	}
 }

@@ -45,7 +45,7 @@ func (w *world) rules() []archive.RetentionRule {
 // until the new ones are.
 func (w *world) setRules(k keeping) {
 	o := w.oracle
-	if h := w.house; h != nil && h.expiring.Load() { // those that delete now
+	if h := w.house; h != nil && h.expiring.Load() > 0 { // those that delete now
 		o.mayExpire()
 	}
 	o.mu.Lock()
@@ -209,7 +209,7 @@ func (w *world) isExpired(m *meeting) bool {
 // isExpiring reports whether the rules may be deleting a meeting's recording at this moment,
 // before the program says so.
 func (w *world) isExpiring(m *meeting) bool {
-	return (w.bucket.isTroubled() || w.house.expiring.Load()) && w.isExpired(m)
+	return (w.bucket.isTroubled() || w.house.expiring.Load() > 0) && w.isExpired(m)
 }
 
 // checkExpired looks for recordings that the rules should have deleted, a month after the last

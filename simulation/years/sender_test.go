@@ -31,6 +31,10 @@ type delivery struct {
 // waits are the pauses between attempts.
 var waits = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour}
 
+// commitTime is how long the receiver waits for its commit before it refuses a delivery, see
+// docs/receiver.md.
+const commitTime = 10 * time.Second
+
 // sign is the header webhook-signature of Standard Webhooks.
 func sign(secret, id string, at int64, body []byte) string {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
@@ -45,7 +49,9 @@ func sign(secret, id string, at int64, body []byte) string {
 // send makes an attempt, and plans the next one where it fails.
 func (w *world) send(d *delivery) {
 	w.journalNote("webhook %s about %d to %s, attempt %d", d.id, d.about, d.account, d.tries+1)
+	before := w.disk.cost("inbox.db")
 	status, alive := w.post(d)
+	isSlow := w.disk.cost("inbox.db")-before >= commitTime-time.Second
 	if status/100 == 2 {
 		w.journalNote("acknowledged %s", d.id)
 		w.oracle.acknowledge(d, status)
@@ -56,6 +62,7 @@ func (w *world) send(d *delivery) {
 		return
 	}
 	switch {
+	case isSlow: // it may be stored, and is sent again
 	case alive && status == 0:
 		w.fail("the receiver did not answer delivery %s", d.id)
 	case alive && w.mustTake(d):

@@ -74,10 +74,12 @@ func (w *world) named(id int64, title string) *meeting {
 }
 
 // importForeign imports a meeting that another program recorded, now and then once more.
-func (w *world) importForeign(g *rand.Rand) {
+func (w *world) importForeign(g *rand.Rand) { do(w.toImport(g)) }
+
+func (w *world) toImport(g *rand.Rand) *task {
 	h := w.house
 	if h == nil || h.isSick() {
-		return
+		return nil
 	}
 	n := g.IntN(foreignMeetings)
 	m := w.foreignMeeting(n)
@@ -92,11 +94,21 @@ func (w *world) importForeign(g *rand.Rand) {
 	if talk := w.talk(n); talk != nil {
 		w.must(os.WriteFile(filepath.Join(dir, "talk.mp3"), talk, 0o600), "write a recording")
 	}
-	r, err := command[importer.Result](context.Background(), h, "import", control.ImportRequest{Paths: []string{dir}}, nil)
-	if h.dead.Load() || w.isExcused(err) {
-		return
-	}
-	w.must(err, "import")
+	var r importer.Result
+	return &task{name: "import", run: func(ctx context.Context) (err error) {
+		r, err = command[importer.Result](ctx, h, "import", control.ImportRequest{Paths: []string{dir}}, nil)
+		return err
+	}, judge: func(err error) {
+		if h.dead.Load() || w.isExcused(err) {
+			return
+		}
+		w.must(err, "import")
+		w.judgeImport(m, n, r)
+	}}
+}
+
+// judgeImport judges the import of the meeting n that another program recorded.
+func (w *world) judgeImport(m *meeting, n int, r importer.Result) {
 	w.journal.note("the meeting %d of %s is imported: %+v", m.id, m.recorder.name, r)
 	switch {
 	case len(r.Wrong) > 0 && strings.Contains(r.Wrong[0].Err.Error(), archive.ErrNoBlob.Error()) && w.isExpired(m): // a rule took it at this moment
@@ -158,25 +170,37 @@ func (w *world) checkTalk(id int64, m *meeting) {
 
 // export exports the archive into the same directory each time, and imports the files into
 // an empty archive.
-func (w *world) export(*rand.Rand) {
+func (w *world) export(g *rand.Rand) { do(w.toExport(g)) }
+
+func (w *world) toExport(*rand.Rand) *task {
 	h := w.house
 	if h == nil || h.isSick() {
-		return
+		return nil
 	}
-	ctx, dir := context.Background(), filepath.Join(w.dir, "export")
-	before := w.content(h.archive)
-	r, err := command[export.Result](context.Background(), h, "export", control.ExportRequest{Dir: dir, Format: string(export.JSON)}, nil)
-	if h.dead.Load() {
-		return
-	}
-	w.must(err, "export")
-	w.journal.note("an export: %+v", r)
-	w.checkSealed(dir)
-	after := w.content(h.archive)
-	var words []string
+	dir, before := filepath.Join(w.dir, "export"), w.content(h.archive)
+	var words []string // which it may not have
 	for id := range w.oracle.forgot {
 		words = append(words, token(id))
 	}
+	var r export.Result
+	return &task{name: "export", run: func(ctx context.Context) (err error) {
+		r, err = command[export.Result](ctx, h, "export", control.ExportRequest{Dir: dir, Format: string(export.JSON)}, nil)
+		return err
+	}, judge: func(err error) {
+		if h.dead.Load() {
+			return
+		}
+		w.must(err, "export")
+		w.journal.note("an export: %+v", r)
+		w.judgeExport(h, dir, before, words, r)
+	}}
+}
+
+// judgeExport imports an export into an empty archive.
+func (w *world) judgeExport(h *house, dir string, before map[int64]map[string]string, words []string, r export.Result) {
+	ctx := context.Background()
+	w.checkSealed(dir)
+	after := w.content(h.archive)
 	if found := residue.FindAny(w.t, words, dir); len(found) > 0 {
 		w.fail("a word of a forgotten meeting is in the export: %q", found)
 	}

@@ -57,7 +57,13 @@ func (w *world) lockDatabase(g *rand.Rand) {
 	w.must(err, "open a database twice")
 	conn, err := other.Conn(ctx)
 	w.must(err, "open a database twice")
-	_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout=1")
+	w.must(err, "shorten the wait for a lock")
+	for lock := "BEGIN IMMEDIATE"; ; time.Sleep(time.Second) { // a slow commit has the lock
+		if _, err = conn.ExecContext(ctx, lock); err == nil || w.disk.present() == nil {
+			break
+		}
+	}
 	w.must(err, "lock a database")
 	unlock := func() {
 		_, err := conn.ExecContext(ctx, "ROLLBACK")

@@ -65,6 +65,7 @@ type world struct {
 	told     *toldLimits
 	app      *app
 	bucket   *objects // of recordings, where there is one
+	disk     *slowDisk
 	logger   zerolog.Logger
 	logs     *logWriter
 
@@ -208,6 +209,7 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 		owners: map[string]string{}, keyIDs: map[string]string{}, nextID: 100}
 	w.oracle, w.told = newOracle(w), newToldLimits()
 	w.logger, w.logs = newLogger(w)
+	w.disk = &slowDisk{slept: map[string]time.Duration{}}
 	w.bucket = newObjects(filepath.Join(dir, "bucket"))
 	w.org = drawOrg(seed)
 	w.traits = drawTraits(seed, w.org.people)

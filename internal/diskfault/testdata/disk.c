@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, PAGES = 1 << 18 }; /* files of up to 1 GiB */
@@ -42,18 +43,19 @@ static int path_of(int fd, char *path) {
 
 /* fails reports whether the control file has this call fail. Its one line says
  * which calls ("r", "w", "s" or several), the end of the path, and how many such calls
- * succeed before how many fail. Another line begins the count anew. */
-static int fails(char call, const char *path) {
+ * succeed before how many fail. Another line begins the count anew. With a fifth word the
+ * calls do not fail: they take so many milliseconds, which delay is then. */
+static int fails(char call, const char *path, long *delay) {
 	static char last[512];
 	static long seen;
 	char line[512] = "", calls[8], suffix[256];
-	long skip, count;
+	long skip, count, slow = 0;
 	int fd = open(getenv("DISKFAULT_CONTROL"), O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	ssize_t n = read(fd, line, sizeof line - 1);
 	close(fd);
-	if (n <= 0 || sscanf(line, "%7s %255s %ld %ld", calls, suffix, &skip, &count) != 4)
+	if (n <= 0 || sscanf(line, "%7s %255s %ld %ld %ld", calls, suffix, &skip, &count, &slow) < 4)
 		return 0;
 	if (strcmp(line, last)) {
 		strcpy(last, line);
@@ -63,7 +65,21 @@ static int fails(char call, const char *path) {
 	if (!strchr(calls, call) || have < want || strcmp(path + have - want, suffix))
 		return 0;
 	seen++;
-	return seen > skip && seen <= skip + count;
+	if (seen <= skip || seen > skip + count)
+		return 0;
+	*delay = slow;
+	return !slow;
+}
+
+/* wait_for has a call take its time. Others go on meanwhile. */
+static void wait_for(long delay) {
+	struct timespec left = {delay / 1000, delay % 1000 * 1000000};
+	if (!delay)
+		return;
+	pthread_mutex_unlock(&mu);
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
+	pthread_mutex_lock(&mu);
 }
 
 /* dirty maps one byte for each page of a file: 1 means written and not synced.
@@ -114,7 +130,10 @@ static ssize_t write_at(int fd, const void *data, size_t size, off_t at) {
 		return real_pwrite(fd, data, size, at);
 	pthread_mutex_lock(&mu);
 	ssize_t n = -1;
-	if (fails('w', path)) {
+	long delay = 0;
+	int failed = fails('w', path, &delay);
+	wait_for(delay);
+	if (failed) {
 		errno = EIO;
 	} else if ((n = real_pwrite(fd, data, size, at)) > 0 && getenv("DISKFAULT_IMAGE")) {
 		unsigned char *dirty = dirty_of(path, image);
@@ -129,7 +148,9 @@ static ssize_t read_at(int fd, void *data, size_t size, off_t at) {
 	char path[PATH_MAX];
 	if (path_of(fd, path)) {
 		pthread_mutex_lock(&mu);
-		int failed = fails('r', path);
+		long delay = 0;
+		int failed = fails('r', path, &delay);
+		wait_for(delay);
 		pthread_mutex_unlock(&mu);
 		if (failed) {
 			errno = EIO;
@@ -145,7 +166,9 @@ static int sync_file(int fd) {
 	if (!path_of(fd, path) || fstat(fd, &s) || !S_ISREG(s.st_mode))
 		return real_fsync(fd);
 	pthread_mutex_lock(&mu);
-	int failed = fails('s', path);
+	long delay = 0;
+	int failed = fails('s', path, &delay);
+	wait_for(delay); /* killed meanwhile, it has synced nothing */
 	if (getenv("DISKFAULT_IMAGE"))
 		flush(fd, path, failed);
 	pthread_mutex_unlock(&mu);
