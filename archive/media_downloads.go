@@ -33,7 +33,7 @@ type Download struct {
 	Due         time.Time // nothing is done with it before
 	Account     string    // the account whose credential requested it
 	DownloadID  string
-	RequestedAt time.Time
+	RequestedAt time.Time // of one that waits in the queue: when Due was set
 	ExpiresAt   time.Time // of the link; the link itself is not kept
 	Kind        MediaKind
 	ContentType string
@@ -171,15 +171,15 @@ func (a *Archive) OpenDownloads(ctx context.Context) ([]Download, error) {
 		ORDER BY d.expires_at IS NULL, d.expires_at, d.recording_id`)
 }
 
-// longestPatience is longer than any recording is left alone: one that is due
-// later was dated by a clock that was wrong, and is due now.
+// longestPatience is longer than any recording is left alone: one that is due later, or was put
+// into the queue later than now, was dated by a clock that was wrong, and is due now.
 const longestPatience = 8 * 24 * time.Hour
 
 // WantedDownloads returns at most limit recordings that may be requested at now, those of
 // the newest meetings first. It looks at all that are wanted.
 func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int) ([]int64, error) {
 	ids, err := sqlite.Column[int64](ctx, a.db.R, `SELECT d.recording_id FROM downloads d LEFT JOIN meetings m ON m.recording_id = d.recording_id
-		WHERE `+isWanted+` ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), limit)
+		WHERE `+isWanted+` ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?3`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("read wanted downloads: %w", err)
 	}
@@ -189,16 +189,16 @@ func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int)
 // WantedDownload returns a recording's row of the queue when it may be requested at now,
 // ErrNotFound otherwise.
 func (a *Archive) WantedDownload(ctx context.Context, id int64, now time.Time) (Download, error) {
-	return firstDownload(a.readDownloads(ctx, `WHERE `+isWanted+` AND d.recording_id = ?`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), id))
+	return firstDownload(a.readDownloads(ctx, `WHERE `+isWanted+` AND d.recording_id = ?3`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), id))
 }
 
-const isWanted = `d.state = 'wanted' AND d.due_at NOT BETWEEN ? + 1 AND ?`
+const isWanted = `d.state = 'wanted' AND (d.due_at NOT BETWEEN ?1 + 1 AND ?2 OR d.requested_at > ?1)`
 
 // NextWanted returns when, from now on, the next row may be requested, or the zero
 // time when none is wanted.
 func (a *Archive) NextWanted(ctx context.Context, now time.Time) (time.Time, error) {
 	var due sql.NullInt64
-	err := a.db.R.QueryRowContext(ctx, `SELECT min(iif(due_at > ?1, ?2, due_at)) FROM downloads WHERE state = 'wanted'`,
+	err := a.db.R.QueryRowContext(ctx, `SELECT min(iif(due_at > ?1 OR requested_at > ?2, ?2, due_at)) FROM downloads WHERE state = 'wanted'`,
 		now.Add(longestPatience).UnixMilli(), now.UnixMilli()).Scan(&due)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the next download: %w", err)

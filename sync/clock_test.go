@@ -113,6 +113,40 @@ func TestAClockThatWasAheadHoldsBackNoRecording(t *testing.T) {
 	}
 }
 
+// A clock is ahead for a minute, while recordings are generated: each counts as requested long ago
+// and fails. Once the clock is right they are fetched, also by a program that was restarted.
+func TestAClockThatWasAheadForAMinutePutsNoRecordingOff(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprint(restarts), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)}, rig.Meetings(4, rig.Today().Add(-time.Hour), time.Hour))
+				ar, clock := rig.NewArchive(t, archivetest.Dir(t)), rig.NewClock()
+				o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Now: clock.Now,
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+				_, stop := running(t, o)
+				time.Sleep(20 * time.Second)
+				clock.Set(26 * time.Hour)
+				time.Sleep(time.Minute)
+				if restarts {
+					stop()
+				}
+				clock.Set(0)
+				if restarts {
+					_, stop = running(t, o)
+				}
+				defer stop()
+				time.Sleep(10 * time.Minute)
+				if c := meetingCounts(t, ar); c.WithRecording != 4 {
+					t.Errorf("ten minutes later: %+v, the first %+v", c, queued(t, ar, 1))
+				}
+			})
+		})
+	}
+}
+
 // The machine sleeps, or its clock is set back by days: late content is asked for by the clock
 // on the wall, as after a restart.
 func TestLateContentFollowsTheClockOnTheWall(t *testing.T) {

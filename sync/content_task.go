@@ -35,6 +35,7 @@ type contentTask struct {
 	Created     time.Time `json:"created"` // of the meeting
 	First       time.Time `json:"first"`   // the first attempt
 	Due         time.Time `json:"due"`
+	Dated       time.Time `json:"dated,omitzero"`  // when Due was set
 	Tries       int       `json:"tries,omitempty"` // attempts that found no content
 	Urgent      bool      `json:"urgent,omitempty"`
 	// Reread marks a second reading of content that the archive has: if the content
@@ -53,9 +54,10 @@ func (a contentTask) isSpare() bool {
 }
 
 // dueAt returns when the task is due. A task that was first attempted in the future, or would
-// wait longer than any task does, was dated by a wrong clock and is due now.
+// wait longer than any task does, or was dated in the future, was dated by a wrong clock and is due
+// now.
 func (a contentTask) dueAt(now time.Time) time.Time {
-	if a.First.After(now) || a.Due.Sub(now) > oldAfter {
+	if a.First.After(now) || a.Dated.After(now) || a.Due.Sub(now) > oldAfter {
 		return now
 	}
 	return a.Due
@@ -77,7 +79,7 @@ func (a contentTask) nextAttempt(now time.Time) (next contentTask, ok bool) {
 	}
 	for _, after := range retryIntervals() {
 		if due := a.First.Add(after); due.After(now) {
-			a.Due = due
+			a.Due, a.Dated = due, now
 			return a, true
 		}
 	}
@@ -87,6 +89,6 @@ func (a contentTask) nextAttempt(now time.Time) (next contentTask, ok bool) {
 // postponed returns the task after a failed call, which says nothing about the
 // content.
 func (a contentTask) postponed(now time.Time, wait time.Duration) contentTask {
-	a.Due = now.Add(wait)
+	a.Due, a.Dated = now.Add(wait), now
 	return a
 }

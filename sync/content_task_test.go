@@ -65,6 +65,21 @@ func TestASecondReadingIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// A clock that was ahead by a day, when a call failed or found nothing, puts nothing off.
+func TestATaskThatAWrongClockDatedIsDue(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	ahead := now.Add(26 * time.Hour)
+	late, _ := contentTask{Created: now, First: now}.nextAttempt(ahead)
+	for name, a := range map[string]contentTask{"failed": contentTask{Created: now, First: now}.postponed(ahead, failedTaskDelay), "without content": late} {
+		if at := a.dueAt(now); at.After(now) {
+			t.Errorf("%s, a task is due at %s, and it is %s", name, at, now)
+		}
+		if at := a.dueAt(ahead); !at.Equal(a.Due) {
+			t.Errorf("%s, by the wrong clock a task is due at %s, not at %s", name, at, a.Due)
+		}
+	}
+}
+
 func TestAskSurvivesItsMark(t *testing.T) {
 	want := contentTask{RecordingID: 7, Account: "a", List: "p", Transcript: true, Urgent: true, Tries: 2,
 		Created: time.Unix(1, 0).UTC(), First: time.Unix(2, 0).UTC(), Due: time.Unix(3, 0).UTC()}

@@ -27,6 +27,9 @@ const failedPause = time.Minute
 
 // saveRow writes the row of a task to the archive and then makes it the task's.
 func (l *downloader) saveRow(ctx context.Context, t *downloadTask, row archive.Download) error {
+	if row.State == archive.DownloadWanted {
+		row.RequestedAt = l.s.now() // which dated Due: in the future it was a wrong clock's
+	}
 	if err := l.s.archive.SaveDownload(context.WithoutCancel(ctx), row); err != nil {
 		return err
 	}
