@@ -16,10 +16,13 @@ import (
 // JSON are not empty.
 func Empty(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
+	switch {
+	case len(raw) == 0:
 		return true
+	case len(raw) == 1: // a digit, or no JSON
+		return false
 	}
-	return json.Valid(raw) && isEmptyPart(raw)
+	return isEmptyPart(raw) && json.Valid(raw) // of what is not JSON, isEmptyPart says anything
 }
 
 // Judge returns [rawjson.Hash] and [Empty]. ok reports whether raw is JSON. If it is
@@ -46,29 +49,33 @@ func isEmptyPart(raw []byte) bool {
 // isEmptyObject judges an object by its content's key, where its keys identify its
 // kind, and otherwise by all of its values.
 func isEmptyObject(raw []byte) bool {
-	members := map[string][]byte{}
-	list, _ := rawjson.Members(raw)
-	all := true
-	for _, m := range list {
-		members[m.Key] = m.Value
-		all = all && isEmptyPart(m.Value)
+	members, _ := rawjson.Members(raw)
+	value := func(key string) (v []byte) { // of a repeated key the last one
+		for _, m := range members {
+			if m.Key == key {
+				v = m.Value
+			}
+		}
+		return v
 	}
-	has := func(key string) bool { _, ok := members[key]; return ok }
-	blank := func(key string) bool { v, ok := members[key]; return !ok || isEmptyPart(v) }
-	text := func(key string) bool { return !blank(key) && members[key][0] == '"' }
+	text := func(key string) bool { v := value(key); return v != nil && v[0] == '"' && !isEmptyPart(v) }
+	hasOther := func(key string) bool {
+		return slices.ContainsFunc(members, func(m rawjson.Member) bool { return m.Key != key })
+	}
 	switch {
-	case all:
+	case !slices.ContainsFunc(members, func(m rawjson.Member) bool { return !isEmptyPart(m.Value) }):
 		return true
-	case has("markdown_formatted"):
+	case value("markdown_formatted") != nil:
 		return !text("markdown_formatted")
-	case has("template_name"):
-		return len(members) == 1
-	case has("speaker"):
+	case value("template_name") != nil:
+		return !hasOther("template_name")
+	case value("speaker") != nil:
 		return !text("text")
-	case has("error"):
-		delete(members, "error")
-		for key := range members {
-			if !blank(key) {
+	case value("error") != nil:
+		others := rawjson.Map(raw)
+		delete(others, "error")
+		for _, v := range others {
+			if !isEmptyPart(v) {
 				return false
 			}
 		}

@@ -14,6 +14,7 @@ import (
 // the hash is that of the bytes, and differs from that of all JSON.
 func Hash(raw []byte) (hash [32]byte, valid bool) {
 	d := newDecoder(raw)
+	defer d.release()
 	canonical := d.appendCanonical(make([]byte, 0, len(raw)))
 	if !d.isAtEnd() {
 		return sha256.Sum256(append([]byte("not json\x00"), raw...)), false

@@ -7,6 +7,8 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -28,6 +30,7 @@ type Member struct {
 // included. It fails with [ErrNotJSON] or [errNotObject].
 func Members(raw []byte) ([]Member, error) {
 	d := newDecoder(raw)
+	defer d.release()
 	if d.PeekKind() != '{' {
 		if !json.Valid(raw) {
 			return nil, ErrNotJSON
@@ -81,6 +84,7 @@ func Find(raw []byte, key string) (value []byte) {
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		d := newDecoder(array)
+		defer d.release()
 		if d.PeekKind() != '[' {
 			return
 		}
@@ -97,7 +101,11 @@ func Elements(array []byte) iter.Seq[[]byte] {
 // UTF-8: one for each run of them, or one for each byte where the literal has escapes.
 func Text(literal []byte) string {
 	if bytes.IndexByte(literal, '\\') < 0 {
-		return strings.ToValidUTF8(string(literal[1:len(literal)-1]), "\uFFFD")
+		inner := literal[1 : len(literal)-1]
+		if utf8.Valid(inner) {
+			return string(inner)
+		}
+		return strings.ToValidUTF8(string(inner), "\uFFFD")
 	}
 	var s string
 	if json.Unmarshal(literal, &s) != nil {
@@ -109,14 +117,28 @@ func Text(literal []byte) string {
 // decoder goes through a JSON text. After the first fault err is set and hasMore
 // is false.
 type decoder struct {
-	*jsontext.Decoder
+	jsontext.Decoder
 	raw []byte
 	err error
 }
 
+// decoders are those that are not in use: to make one takes as long as to read a small object.
+var decoders = sync.Pool{New: func() any { return &decoder{} }}
+
+// newDecoder returns a decoder, which the caller releases.
 func newDecoder(raw []byte) *decoder {
-	return &decoder{raw: raw, Decoder: jsontext.NewDecoder(bytes.NewBuffer(raw), Options()...)}
+	d := decoders.Get().(*decoder)
+	d.raw, d.err = raw, nil
+	d.Reset(bytes.NewBuffer(raw), options...)
+	return d
 }
+
+func (d *decoder) release() {
+	d.raw = nil
+	decoders.Put(d)
+}
+
+var options = Options()
 
 // Options make jsontext accept all that encoding/json does.
 func Options() []jsontext.Options {
