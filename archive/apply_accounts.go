@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"minutebook/api"
 	"minutebook/archive/merge"
+	"minutebook/internal/rawjson"
 )
 
 // hasOtherReaders reports whether a part was read for another account before. Only
@@ -67,10 +69,12 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := t.storeRevision(o, p); err != nil {
+	v, _, err := t.storeRevision(o, p)
+	if err != nil {
 		return err
 	}
-	return t.decideShared(id, before)
+	now := slices.DeleteFunc(slices.Clone(before), func(w *merge.Version) bool { return w.ID == v.ID })
+	return t.decideShared(id, before, append(now, v))
 }
 
 // decideAfterListing decides a meeting's parts again after a list began or ceased to show
@@ -87,7 +91,7 @@ func (t *applying) decideAfterListing(id int64) error {
 		before, err := t.readVersions(id, part)
 		if err == nil && len(before) > 1 {
 			if part == api.PartMeeting {
-				err = t.decideShared(id, before)
+				err = t.decideShared(id, before, before)
 			} else {
 				err = t.decideAmongAll(id, part)
 			}
@@ -102,10 +106,10 @@ func (t *applying) decideAfterListing(id int64) error {
 	return t.deriveOutside(id, recorder, false)
 }
 
-// decideShared decides the part "meeting" among all its versions, which were those of
-// before.
-func (t *applying) decideShared(id int64, before []*merge.Version) error {
-	versions, err := t.readCountedVersions(id, api.PartMeeting)
+// decideShared decides the part "meeting" among all its versions, which are those of now and
+// were those of before.
+func (t *applying) decideShared(id int64, before, now []*merge.Version) error {
+	versions, err := t.countVersions(id, api.PartMeeting, now)
 	if err != nil || merge.HaveSameOrder(before, versions) {
 		return err // the same order: nearly every read of a night
 	}
@@ -113,14 +117,14 @@ func (t *applying) decideShared(id int64, before []*merge.Version) error {
 	if err != nil {
 		return err
 	}
-	now, err := t.archive.mergeAt(t.Context(), t.Tx(), id, api.PartMeeting, versions, math.MaxInt64)
+	merged, err := t.archive.mergeAt(t.Context(), t.Tx(), id, api.PartMeeting, versions, math.MaxInt64)
 	if err != nil {
 		return err
 	}
-	if err := t.setCurrent(id, api.PartMeeting, now.Base, mergedColumn(now)); err != nil {
+	if err := t.setCurrent(id, api.PartMeeting, merged.Base, mergedColumn(merged)); err != nil {
 		return err
 	}
-	return t.deriveChanges(id, previous, now)
+	return t.deriveChanges(id, previous, merged)
 }
 
 // mergePrevious returns the part "meeting" as it was merged when its versions were those of
@@ -152,21 +156,30 @@ func (t *applying) readVersions(id int64, part api.Part) (versions []*merge.Vers
 	return versions, err
 }
 
-// readCountedVersions reads all versions of a part, and stores the counting date and the
-// sharing rank of each version where they have changed.
+// readCountedVersions reads all versions of a part, counted.
 func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Version, error) {
 	versions, err := t.readVersions(id, part)
 	if err != nil {
 		return nil, err
 	}
+	return t.countVersions(id, part, versions)
+}
+
+// countVersions returns all versions of a part with their counting dates and sharing ranks,
+// and stores these where they have changed. It does not change the given versions.
+func (t *applying) countVersions(id int64, part api.Part, stored []*merge.Version) ([]*merge.Version, error) {
 	var counts, ranks map[int64]int64
-	if len(versions) > 1 { // a single version competes with none
-		counts, ranks, err = t.rankVersions(id, part, versions)
+	var err error
+	if len(stored) > 1 { // a single version competes with none
+		counts, ranks, err = t.rankVersions(id, part, stored)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range versions {
+	versions := make([]*merge.Version, len(stored))
+	for i, w := range stored {
+		v := *w
+		versions[i] = &v
 		if v.CountsAt == counts[v.ID] && v.SharingRank == ranks[v.ID] {
 			continue
 		}
@@ -215,6 +228,64 @@ func (a *Archive) rankShown(ctx context.Context, tx *sql.Tx, part api.Part, vers
 	case part != api.PartMeeting:
 		return merge.CountingDates(shown, nil), nil, nil
 	}
-	inputs, err := a.readBodies(ctx, tx, versions)
-	return merge.CountingDates(shown, inputs), merge.SharingRanks(shown, inputs), err
+	gists, err := a.readGists(ctx, tx, versions)
+	if err != nil {
+		return nil, nil, err
+	}
+	return merge.CountingDates(shown, gists), merge.SharingRanks(shown, versions, gists), nil
+}
+
+// readGists returns the gists of versions by their IDs. It reads only bodies of which none is
+// remembered: else these were most of the work of a walk that finds nothing new.
+func (a *Archive) readGists(ctx context.Context, tx *sql.Tx, versions []*merge.Version) (map[int64]merge.Gist, error) {
+	byID := make(map[int64]merge.Gist, len(versions))
+	for _, v := range versions {
+		gist, ok := a.gists.get(v.Hash)
+		if !ok {
+			raw, err := a.readBody(ctx, tx, v.ID)
+			if err != nil {
+				return nil, err
+			}
+			gist = merge.ReadGist(raw)
+			if hash, valid := rawjson.Hash(raw); valid && hash == v.Hash { // else it is damaged, and may be repaired
+				a.gists.put(hash, gist)
+			}
+		}
+		byID[v.ID] = gist
+	}
+	return byID, nil
+}
+
+// recent remembers up to most values, and begins anew when there are more. It is safe for
+// concurrent use.
+type recent[K comparable, V any] struct {
+	most   int
+	mu     sync.Mutex // guards values
+	values map[K]V
+}
+
+func newRecent[K comparable, V any](most int) *recent[K, V] {
+	return &recent[K, V]{most: most, values: map[K]V{}}
+}
+
+func (r *recent[K, V]) get(key K) (V, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	value, ok := r.values[key]
+	return value, ok
+}
+
+func (r *recent[K, V]) put(key K, value V) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.values) >= r.most {
+		clear(r.values)
+	}
+	r.values[key] = value
+}
+
+func (r *recent[K, V]) forget(key K) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.values, key)
 }

@@ -3,6 +3,7 @@ package archive
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"minutebook/api"
@@ -143,15 +144,47 @@ func (t *applying) decideMeeting(id int64, v, before *merge.Version, raw []byte)
 // readInputs reads the versions of which the current part "meeting" is merged.
 func (t *applying) readInputs(id int64) ([]merge.Input, error) {
 	var inputs []merge.Input
-	err := t.Each(`SELECT r.id, r.hash, r.empty, r.read_at, r.counts_at, r.sharing_rank, r.told_at, b.encoding, b.body
-		FROM parts p JOIN revisions r ON r.id = p.revision_id OR r.id IN (SELECT value FROM json_each(p.folded))
-		JOIN bodies b ON b.revision_id = r.id
-		WHERE p.recording_id = ? AND p.part = 'meeting' AND p.revision_id IS NOT NULL`, []any{id}, func(rows *sql.Rows) error {
+	err := t.Each(`SELECT r.id, r.hash, r.empty, r.read_at, r.counts_at, r.sharing_rank, r.told_at, b.encoding, b.body`+mergedRows, []any{id}, func(rows *sql.Rows) error {
 		e, err := t.archive.scanVersion(rows)
 		inputs = append(inputs, e)
 		return err
 	})
 	return inputs, err
+}
+
+// mergedRows are the rows of the versions of which the current part "meeting" is merged.
+const mergedRows = ` FROM parts p JOIN revisions r ON r.id = p.revision_id OR r.id IN (SELECT value FROM json_each(p.folded))
+	JOIN bodies b ON b.revision_id = r.id
+	WHERE p.recording_id = ? AND p.part = 'meeting' AND p.revision_id IS NOT NULL`
+
+// mergedPart is a part "meeting" that was merged of several versions, and their state.
+type mergedPart struct {
+	state string
+	raw   json.RawMessage // shared, and not changed
+}
+
+// readMerged returns a part "meeting" that is merged of several versions. It merges them only
+// where they are not those of the last time: lists that are read show the same again and again.
+func (t *applying) readMerged(id int64) (json.RawMessage, error) {
+	var state string
+	_, err := t.Scan(`SELECT coalesce(p.revision_id || p.folded || group_concat(concat_ws(' ', r.id, r.empty, r.read_at, r.counts_at, r.sharing_rank, r.told_at, b.raw_hash)), '')`+
+		mergedRows, []any{id}, &state)
+	if err != nil {
+		return nil, err
+	}
+	if known, ok := t.archive.merged.get(id); ok && known.state == state {
+		return known.raw, nil
+	}
+	inputs, err := t.readInputs(id)
+	if err == nil && len(inputs) == 0 {
+		err = fmt.Errorf("%w: no version has its bytes", ErrUnreadable)
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw := json.RawMessage(slices.Clip(merge.Meeting(inputs).Raw))
+	t.archive.merged.put(id, mergedPart{state, raw})
+	return raw, nil
 }
 
 // scanVersion reads id, hash, empty, read_at, counts_at, sharing_rank, told_at, encoding

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
@@ -28,6 +29,7 @@ type preparedPart struct {
 	empty   bool
 	hash    [32]byte
 	rawHash int64
+	known   bool // it was judged before, so that it is stored, or was about to be
 
 	// Only for a version that is not stored yet: the compressed bytes and, for a
 	// transcript, its entries.
@@ -45,7 +47,7 @@ func (a *Archive) prepareAll(ctx context.Context, batch []Observation) ([][]prep
 		g.Go(func() error {
 			id := batch[i].RecordingID
 			err := guard.Run(a.log, fmt.Sprint("observation of recording ", id), func() (err error) {
-				if prepared[i], err = batch[i].prepare(); err != nil {
+				if prepared[i], err = a.prepare(&batch[i]); err != nil {
 					return err
 				}
 				return a.prepareAhead(ctx, id, prepared[i])
@@ -60,7 +62,7 @@ func (a *Archive) prepareAll(ctx context.Context, batch []Observation) ([][]prep
 }
 
 // prepare checks an observation and hashes its parts, in the order of api.Parts.
-func (o *Observation) prepare() ([]preparedPart, error) {
+func (a *Archive) prepare(o *Observation) ([]preparedPart, error) {
 	if o.RecordingID <= 0 {
 		return nil, &ObservationError{o.RecordingID, errors.New("recording_id is not positive")}
 	}
@@ -77,9 +79,8 @@ func (o *Observation) prepare() ([]preparedPart, error) {
 			parts = append(parts, preparedPart{part: p, null: true, empty: true})
 			continue
 		}
-		part := preparedPart{part: p, raw: raw, rawHash: rawHash(raw)}
-		var ok bool
-		if part.hash, part.empty, ok = api.JudgePart(p, raw); !ok {
+		part := preparedPart{part: p, raw: raw}
+		if !a.judge(&part) {
 			return nil, &ObservationError{o.RecordingID, fmt.Errorf("part %s is not JSON", p)}
 		}
 		parts = append(parts, part)
@@ -87,9 +88,42 @@ func (o *Observation) prepare() ([]preparedPart, error) {
 	return parts, nil
 }
 
+// judgedKey names the bytes of a part.
+type judgedKey struct {
+	part api.Part
+	sum  [32]byte
+}
+
+// judgement is the outcome of [api.JudgePart] for JSON.
+type judgement struct {
+	hash  [32]byte
+	empty bool
+}
+
+// judge hashes a part and finds whether it is empty. Walks show the same bytes again and again,
+// so it remembers the outcome for them. It reports whether they are JSON.
+func (a *Archive) judge(p *preparedPart) bool {
+	sum := sha256.Sum256(p.raw)
+	p.rawHash = firstBytes(sum)
+	key := judgedKey{p.part, sum}
+	j, known := a.judged.get(key)
+	if !known {
+		var ok bool
+		if j.hash, j.empty, ok = api.JudgePart(p.part, p.raw); !ok {
+			return false
+		}
+		a.judged.put(key, j)
+	}
+	p.hash, p.empty, p.known = j.hash, j.empty, known
+	return true
+}
+
 // prepareAhead compresses and decodes the parts that are not stored. If the answer is
 // outdated by the time of the write transaction, that only costs time.
 func (a *Archive) prepareAhead(ctx context.Context, id int64, parts []preparedPart) error {
+	if !slices.ContainsFunc(parts, func(p preparedPart) bool { return !p.null && !p.known }) {
+		return nil
+	}
 	stored := map[[32]byte]bool{}
 	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var hash []byte
@@ -118,10 +152,9 @@ func (a *Archive) prepareAhead(ctx context.Context, id int64, parts []preparedPa
 }
 
 // rawHash distinguishes spellings of the same content.
-func rawHash(raw []byte) int64 {
-	sum := sha256.Sum256(raw)
-	return int64(binary.BigEndian.Uint64(sum[:8]))
-}
+func rawHash(raw []byte) int64 { return firstBytes(sha256.Sum256(raw)) }
+
+func firstBytes(sum [32]byte) int64 { return int64(binary.BigEndian.Uint64(sum[:8])) }
 
 // Encodings of a body in the database.
 const (

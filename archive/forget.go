@@ -223,6 +223,7 @@ func (a *Archive) eraseWords(ctx context.Context, meetings []*erasure) error {
 			continue
 		}
 		a.eraseEverywhere(ctx, e)
+		a.merged.forget(e.RecordingID)
 		wait = wait || !e.cleared || e.err == nil
 	}
 	databases := a.Databases()

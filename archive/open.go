@@ -20,6 +20,7 @@ import (
 
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
+	"minutebook/archive/merge"
 	"minutebook/internal/bucket"
 	"minutebook/internal/sqlite"
 )
@@ -66,6 +67,10 @@ type Archive struct {
 	codec *codec
 	head  changeLog
 	order readOrder
+
+	judged *recent[judgedKey, judgement]
+	gists  *recent[[32]byte, merge.Gist] // by the hash of the version
+	merged *recent[int64, mergedPart]    // by recording_id
 
 	reports sqlite.MigrationReports // that are logged
 
@@ -116,7 +121,10 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err := prepareDir(dir, path, o.Create); err != nil {
 		return nil, err
 	}
-	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1, erased: map[int64]Forgotten{}, cleared: map[int64]bool{}, copying: map[*copying]bool{},
+	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1,
+		// 2 MB each, and 3 MB at most
+		judged: newRecent[judgedKey, judgement](16384), gists: newRecent[[32]byte, merge.Gist](16384), merged: newRecent[int64, mergedPart](1024),
+		erased: map[int64]Forgotten{}, cleared: map[int64]bool{}, copying: map[*copying]bool{},
 		backups: semaphore.NewWeighted(1), forgetting: semaphore.NewWeighted(copyingWeight), blobs: semaphore.NewWeighted(1), retention: semaphore.NewWeighted(1)}
 	if a.running = o.Running; a.running == nil {
 		opened := a.now()

@@ -229,6 +229,12 @@ func (t *applying) observeCRM(o *Observation, p preparedPart) error {
 	if p.null {
 		return t.observePart(o, p)
 	}
+	if again, err := t.showsCRMAgain(o, p); again || err != nil {
+		if err == nil {
+			_, _, err = t.storeRevision(o, p)
+		}
+		return err
+	}
 	ids := []int64{o.RecordingID}
 	before, err := readCRM(t.Context(), t.Tx(), ids, math.MaxInt64)
 	if err != nil {
@@ -264,4 +270,20 @@ func (t *applying) observeCRM(o *Observation, p preparedPart) error {
 		return nil
 	}
 	return t.logChange(o.RecordingID, ChangePart, p.part)
+}
+
+// showsCRMAgain reports whether a read shows an account the matches again that its latest
+// read showed: that moves a date and decides nothing.
+func (t *applying) showsCRMAgain(o *Observation, p preparedPart) (again bool, err error) {
+	if !o.Source.read() || o.Order == 0 {
+		return false, nil
+	}
+	var ignored int
+	return t.Scan(`SELECT 1 FROM revisions r JOIN observations o ON o.revision_id = r.id AND o.account = ?2 AND o.source = ?3
+		WHERE r.recording_id = ?1 AND r.part = 'crm_matches' AND r.hash = ?4 AND r.empty = ?5
+			AND o.holder = `+holderTerm("?2")+` AND max(o.first_order, o.last_order) <= ?6
+			AND NOT EXISTS (SELECT 1 FROM revisions w JOIN observations s ON s.revision_id = w.id AND s.account = ?2 AND s.source NOT IN ('webhook', 'import')
+				WHERE w.recording_id = ?1 AND w.part = 'crm_matches' AND w.id <> r.id AND s.last_order >= o.last_order)
+			AND EXISTS (SELECT 1 FROM parts WHERE recording_id = ?1 AND part = 'crm_matches' AND revision_id IS NOT NULL)`,
+		[]any{o.RecordingID, o.Account, o.Source, p.hash[:], p.empty, o.Order}, &ignored)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +155,76 @@ func TestDamagedCRMDelaysNoMeeting(t *testing.T) {
 	}
 	if parts, err := a.PartsOf(t.Context(), 3); err != nil || !strings.Contains(string(parts[api.PartCRM]), "Cy") {
 		t.Errorf("the matches are %s, %v", parts[api.PartCRM], err)
+	}
+}
+
+// TestMatchesShownAgainMoveDatesOnly shows accounts matches in a random order, by reads that
+// overtake one another and by webhooks: a change is logged where the matches of an account or the
+// current ones change and nowhere else, and deciding about all of them anew changes nothing.
+func TestMatchesShownAgainMoveDatesOnly(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := newArchive(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	var numbers []int64
+	state := func() string {
+		views, err := a.CRMViews(t.Context(), []int64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text []string
+		for _, v := range views[1] {
+			text = append(text, fmt.Sprintf("%s %s", v.Principal, v.Matches))
+		}
+		slices.Sort(text)
+		parts, err := a.PartsOf(t.Context(), 1)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%s, current %s", text, parts[api.PartCRM])
+	}
+	head := func() int64 {
+		p, err := a.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Seq
+	}
+	changed := 0
+	for i := range 400 {
+		matches := []string{`{"contacts":[{"name":"Ann"}]}`, `{"contacts":[{"name":"Bob"}]}`, `{"error":"not linked"}`}[r.IntN(3)]
+		o := Observation{Account: []string{"ann", "bob"}[r.IntN(2)], Source: SourceList, At: epoch0.Add(time.Duration(i) * time.Minute), RecordingID: 1,
+			Parts: map[api.Part]json.RawMessage{api.PartCRM: json.RawMessage(matches)}}
+		switch r.IntN(8) {
+		case 0:
+			o.Source = SourceWebhook
+		case 1, 2: // sent before others whose answers were here sooner
+			if o.Order = a.NextOrder(); len(numbers) > 0 {
+				o.Order = numbers[r.IntN(len(numbers))] - 1
+			}
+		default:
+			o.Order = a.NextOrder() + 1
+			numbers = append(numbers, o.Order)
+		}
+		before, logged := state(), head()
+		apply(t, a, o)
+		after := state()
+		if before != after {
+			changed++
+		}
+		if i > 0 && (before != after) != (head() != logged) {
+			t.Fatalf("step %d, %s by %s of %s: %s becomes %s, and the log goes from %d to %d", i, o.Account, o.Source, matches, before, after, logged, head())
+		}
+		if i%10 != 9 {
+			continue
+		}
+		if err := a.Rebuild(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if anew := state(); anew != after {
+			t.Fatalf("step %d: %s, decided anew %s", i, after, anew)
+		}
+	}
+	if changed < 40 {
+		t.Errorf("only %d changes", changed)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"minutebook/api"
-	"minutebook/archive/merge"
 	"minutebook/internal/sqlite"
 )
 
@@ -58,11 +57,10 @@ func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, omitte
 		return parts, err
 	}
 	t := newApplying(a, sqlite.NewStatements(ctx, tx))
-	inputs, err := t.readInputs(id)
+	parts[api.PartMeeting], err = t.readMerged(id)
 	if err != nil {
 		return nil, err
 	}
-	parts[api.PartMeeting] = merge.Meeting(inputs).Raw
 	return parts, nil
 }
 
@@ -150,7 +148,7 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 		}
 		for _, id := range merged {
 			t := newApplying(a, sqlite.NewStatements(ctx, tx))
-			inputs, err := t.readInputs(id)
+			raw, err := t.readMerged(id)
 			if errors.Is(err, ErrUnreadable) {
 				damaged[id] = err
 				delete(byMeeting[id], api.PartMeeting)
@@ -159,7 +157,7 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 			if err != nil {
 				return err
 			}
-			byMeeting[id][api.PartMeeting] = merge.Meeting(inputs).Raw
+			byMeeting[id][api.PartMeeting] = raw
 		}
 		return nil
 	})

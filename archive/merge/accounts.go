@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-
-	"minutebook/internal/rawjson"
 )
 
 // Showing says when an account was shown a version by reads.
@@ -34,7 +32,7 @@ const homeStays = 90 * 24 * 60 * 60 * 1000
 // shown the recorder's team within that time goes before others: the team can change there
 // and back, and a name that comes back counts only at home. Reads of an account's former
 // holder do not say which team the account is shown.
-func CountingDates(shown []Showing, versions []Input) map[int64]int64 {
+func CountingDates(shown []Showing, versions map[int64]Gist) map[int64]int64 {
 	accounts := map[string]Showing{} // with the account's first read, and the rest of its latest
 	for _, s := range shown {
 		a, ok := accounts[s.Account]
@@ -82,17 +80,13 @@ func CountingDates(shown []Showing, versions []Input) map[int64]int64 {
 
 // accountsWithoutTeam returns 1 for each account of shown that was shown no version with the
 // recorder's team, and 0 for the others.
-func accountsWithoutTeam(shown []Showing, versions []Input) map[string]int {
-	names := map[int64]bool{}
-	for _, v := range versions {
-		names[v.ID] = readPerson(rawjson.Map(v.Raw)[keyRecorder]).text("team") != ""
-	}
+func accountsWithoutTeam(shown []Showing, versions map[int64]Gist) map[string]int {
 	without := map[string]int{}
 	for _, s := range shown {
 		if _, ok := without[s.Account]; !ok {
 			without[s.Account] = 1
 		}
-		if names[s.Version] {
+		if versions[s.Version].team != "" {
 			without[s.Account] = 0
 		}
 	}

@@ -162,9 +162,11 @@ func (m *merging) countingOrder() []int {
 func (m *merging) distinct(key string, inputs []int) (at []int) {
 	seen := map[[32]byte]bool{}
 	for _, i := range inputs {
-		members := m.members[i]
-		value, ok := members[key]
-		if !ok || rank(key, value) != rankContent {
+		value, ok := m.members[i][key]
+		if !ok || slices.ContainsFunc(at, func(greater int) bool { return bytes.Equal(m.members[greater][key], value) }) {
+			continue // nearly always
+		}
+		if rank(key, value) != rankContent {
 			continue
 		}
 		if hash, _ := rawjson.Hash(value); !seen[hash] {

@@ -28,11 +28,11 @@ func (p *person) currentAddress() string { return api.FoldEmail(p.text("email"))
 func (p *person) currentName() string    { return strings.TrimSpace(p.text("name")) }
 
 // text returns a member's text, "" when it has none.
-func (p *person) text(key string) (s string) {
-	if value, ok := p.values[key]; ok && rank(key, value) == rankContent {
-		_ = json.Unmarshal(value, &s) // not a string: empty
+func (p *person) text(key string) string {
+	if value := p.values[key]; value != nil && rank(key, value) == rankContent { // so it is a string
+		return rawjson.Text(value)
 	}
-	return s
+	return ""
 }
 
 // fillFrom adds the members of an older version that outrank p's, and tells

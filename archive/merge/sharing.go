@@ -3,7 +3,6 @@ package merge
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"minutebook/api"
@@ -16,23 +15,29 @@ type sharing struct {
 	team string // the recorder's
 }
 
+// Gist is all of a version of the part "meeting" by which accounts are compared. It follows
+// from the canonical content alone.
+type Gist struct {
+	sharing
+	says bool // with whom the meeting is shared
+}
+
+// ReadGist reads the gist of a version.
+func ReadGist(raw []byte) (g Gist) {
+	members := rawjson.Map(raw)
+	g.team = readPerson(members[keyRecorder]).text("team")
+	if value := members["shared_with"]; value != nil && rank("shared_with", value) == rankContent {
+		g.with, g.says = rawjson.Text(value), true
+	}
+	return g
+}
+
 // reaches lists the values of shared_with, the narrowest first. multiple_teams does not
 // name the teams, so it shows the meeting to fewer people than single_team does.
 var reaches = []string{api.SharedNoTeams, api.SharedMultipleTeams, api.SharedSingleTeam, api.SharedAllTeams}
 
 // reach returns the place of shared_with in reaches; an unknown value is like none.
 func (s sharing) reach() int { return max(slices.Index(reaches, s.with), 0) }
-
-// readSharing returns the sharing of a version; ok is false when it says nothing.
-func readSharing(raw []byte) (s sharing, ok bool) {
-	members := rawjson.Map(raw)
-	value, ok := members["shared_with"]
-	if !ok || rank("shared_with", value) != rankContent || json.Unmarshal(value, &s.with) != nil {
-		return s, false
-	}
-	s.team = readPerson(members[keyRecorder]).text("team")
-	return s, true
-}
 
 // reader is an account with the versions that it was shown by reads.
 type reader struct {
@@ -69,11 +74,11 @@ func (r *reader) began(says map[int64]sharing, same func(sharing) bool) int64 {
 // after it, since it may be out of date, and when it is older by homeStays. An account
 // that is shown the meeting no more decides only until another account's version counts:
 // nobody can tell whether its value has changed since.
-func SharingRanks(shown []Showing, versions []Input) map[int64]int64 {
+func SharingRanks(shown []Showing, versions []*Version, gists map[int64]Gist) map[int64]int64 {
 	says, hashes := map[int64]sharing{}, map[int64][]byte{}
 	for _, v := range versions {
-		if s, ok := readSharing(v.Raw); ok {
-			says[v.ID], hashes[v.ID] = s, v.Hash[:]
+		if g := gists[v.ID]; g.says {
+			says[v.ID], hashes[v.ID] = g.sharing, v.Hash[:]
 		}
 	}
 	readers := readersOf(shown, says, hashes)
