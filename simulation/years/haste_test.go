@@ -3,6 +3,7 @@ package years
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -41,7 +42,9 @@ func (w *world) checkHaste() {
 	}
 	took, least := time.Since(began), time.Duration(0)
 	enough := map[string]int{"download": rush + rush/10, "heavy": 2 * rush, "global": 5*rush + rush/2, "token": 1}
-	for class, n := range w.upstream.count.byClass(key) {
+	calls := w.upstream.count.byClass(key)
+	for _, class := range slices.Sorted(maps.Keys(calls)) { // in the same order in every run, for the journal
+		n := calls[class]
 		windows := max(0, n-before[class]-1) / nominal[class]
 		least = max(least, time.Duration(windows)*time.Minute)
 		w.journal.note("%d %s calls", n-before[class], class)
