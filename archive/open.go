@@ -44,8 +44,11 @@ type Options struct {
 	MediaURL string // "" and "file:" keep recordings in Dir/media
 	// MediaLine leads to the bucket of the recordings.
 	MediaLine bucket.Line
-	Logger    zerolog.Logger
-	Now       func() time.Time // time.Now when nil
+	// Schemas are the migrations of the databases that [Archive.SideDB] opens later, by their
+	// names. With them, Open refuses what SideDB would refuse.
+	Schemas map[string]fs.FS
+	Logger  zerolog.Logger
+	Now     func() time.Time // time.Now when nil
 	// Running is how long this process has run, by a clock that nobody sets. When nil, it
 	// is measured with Now, whose readings are monotonic unless a test makes them.
 	Running func() time.Duration
@@ -145,6 +148,9 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	}
 	a.reportModes(ctx)
 	a.reportLocks(ctx)
+	if err = a.prepareMigrations(ctx, o.Schemas); err != nil {
+		return nil, err
+	}
 	return a, a.openStores(ctx, path, o)
 }
 

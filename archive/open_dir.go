@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
@@ -282,6 +283,27 @@ func (l *DirLock) Release() error {
 		return fmt.Errorf("unlock data directory: %w", err)
 	}
 	return nil
+}
+
+// CheckSchemas fails with [sqlite.ErrNewer] when a database of a data directory has a schema of
+// a later version, and returns those of an earlier one. It changes nothing. schemas are
+// those of [Options].
+func CheckSchemas(ctx context.Context, dir string, schemas map[string]fs.FS) ([]sqlite.Pending, error) {
+	all := map[string]fs.FS{filepath.Join(dir, "archive.db"): archiveMigrations(), filepath.Join(dir, "inbox.db"): inbox.Migrations()}
+	for name, files := range schemas {
+		all[filepath.Join(dir, name)] = files
+	}
+	return sqlite.FindPending(ctx, all)
+}
+
+// prepareMigrations fails with [sqlite.ErrNewer] or [sqlite.ErrDiskFull], before the first
+// database is migrated, when the last one cannot be.
+func (a *Archive) prepareMigrations(ctx context.Context, schemas map[string]fs.FS) error {
+	pending, err := CheckSchemas(ctx, a.dir, schemas)
+	if err != nil {
+		return err
+	}
+	return sqlite.MakeRoom(pending, a.reports)
 }
 
 // Migration is a database that was brought to a newer schema.

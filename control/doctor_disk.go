@@ -18,6 +18,7 @@ import (
 	"minutebook/archive/notes"
 	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
+	"minutebook/service"
 )
 
 // examineDisk measures the disk of the data directory.
@@ -187,8 +188,8 @@ func RemedyOf(err error) string {
 // examineDatabases opens the databases that a status does not read, where they are.
 func (e *examination) examineDatabases(ctx context.Context) {
 	for name, open := range map[string]func() error{
-		"service.db": func() error { _, err := e.h.Service(ctx); return err },
-		notes.Name:   func() error { _, err := e.h.Notes(ctx); return err },
+		service.DatabaseName: func() error { _, err := e.h.Service(ctx); return err },
+		notes.Name:           func() error { _, err := e.h.Notes(ctx); return err },
 	} {
 		if _, err := os.Stat(filepath.Join(e.h.Archive.Dir(), name)); err != nil {
 			continue

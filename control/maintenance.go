@@ -13,6 +13,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/merge"
 	"minutebook/search"
+	"minutebook/service"
 	"minutebook/web/access"
 )
 
@@ -208,7 +209,7 @@ func (h Deps) openErasers(ctx context.Context) error {
 			h.Archive.OnForget("the search index", func(context.Context, int64) error { return err })
 		}
 	}
-	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), "service.db")); err == nil && h.Service != nil {
+	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), service.DatabaseName)); err == nil && h.Service != nil {
 		if _, err := h.Service(ctx); err != nil {
 			return err
 		}

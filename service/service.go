@@ -32,6 +32,18 @@ const BasePath = "/external/v1"
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// DatabaseName is the name of the database in the data directory.
+const DatabaseName = "service.db"
+
+// Migrations returns the migrations of service.db.
+func Migrations() fs.FS {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the path is a constant and embedded
+	}
+	return files
+}
+
 // Options are the archive of a Service and its behaviour. The zero value of
 // every field but Archive has a meaning.
 type Options struct {
@@ -128,11 +140,7 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 	if s.faults, err = fault.Parse(opts.Faults); err != nil {
 		return nil, fmt.Errorf("open service: %w", err)
 	}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, fmt.Errorf("open service: %w", err)
-	}
-	db, err := s.archive.SideDB(ctx, "service.db", files)
+	db, err := s.archive.SideDB(ctx, DatabaseName, Migrations())
 	if err != nil {
 		return nil, fmt.Errorf("open service: %w", err)
 	}

@@ -32,6 +32,7 @@ type AdoptOptions struct {
 	// OldData are data directories of the same archive whose forgotten meetings are
 	// forgotten here too. Those beside Dir are found without it.
 	OldData []string
+	Schemas map[string]fs.FS // as in [archive.Options]
 	Logger  zerolog.Logger
 	Now     func() time.Time // time.Now when nil
 }
@@ -50,20 +51,21 @@ type Adopted struct {
 // older than inbox.db, so every delivery with a body is applied again; another database
 // may be older than archive.db, so every erasure is repeated. Adopt checks every
 // database, and begins the new epoch last, in one commit: after an interruption, run it
-// again. The index is built when the archive is used.
+// again. The index is built when the archive is used. It fails with [sqlite.ErrNewer], and
+// changes nothing, when a database has a schema of a later version.
 func Adopt(ctx context.Context, o AdoptOptions) (Adopted, error) {
 	r := &restore{RestoreOptions: RestoreOptions{From: "replica", Dir: o.Dir, OldData: o.OldData, Logger: o.Logger, Now: o.Now}}
 	if r.Now == nil {
 		r.Now = time.Now
 	}
-	result, err := r.adopt(ctx, o.AcceptMissing)
+	result, err := r.adopt(ctx, o)
 	if err != nil {
 		err = fmt.Errorf("adopt %s: %w", o.Dir, err)
 	}
 	return result, err
 }
 
-func (r *restore) adopt(ctx context.Context, acceptMissing bool) (result Adopted, err error) {
+func (r *restore) adopt(ctx context.Context, o AdoptOptions) (result Adopted, err error) {
 	main := filepath.Join(r.Dir, "archive.db")
 	for _, name := range []string{"archive.db", "inbox.db"} {
 		if info, err := os.Stat(filepath.Join(r.Dir, name)); err != nil || info.Size() == 0 {
@@ -78,6 +80,9 @@ func (r *restore) adopt(ctx context.Context, acceptMissing bool) (result Adopted
 		return result, err
 	}
 	defer func() { err = errors.Join(err, durable.GiveToOwner(r.Dir), lock.Release()) }()
+	if _, err := archive.CheckSchemas(ctx, r.Dir, o.Schemas); err != nil {
+		return result, err
+	}
 	paths, err := filepath.Glob(filepath.Join(r.Dir, "*.db"))
 	if err != nil {
 		return result, err
@@ -98,7 +103,7 @@ func (r *restore) adopt(ctx context.Context, acceptMissing bool) (result Adopted
 		return result, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := r.refuseMissing(ctx, db, result.Databases); err != nil && !acceptMissing {
+	if err := r.refuseMissing(ctx, db, result.Databases); err != nil && !o.AcceptMissing {
 		return result, err
 	}
 	if err := r.beginEpoch(ctx, db, &result); err != nil {

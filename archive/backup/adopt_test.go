@@ -3,8 +3,10 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -193,6 +195,44 @@ func TestAdoptRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestAdoptRefusesALaterSchema raises the schema of one database after another: nothing is
+// changed, the modes included.
+func TestAdoptRefusesALaterSchema(t *testing.T) {
+	a := archivetest.New(t)
+	deliver(t, a, 1, "pelican")
+	schemas := map[string]fs.FS{"notes.db": os.DirFS("../notes/migrations")}
+	_, err := a.SideDB(t.Context(), "notes.db", schemas["notes.db"])
+	must(t, err)
+	all := []string{"archive.db", "inbox.db", "notes.db"}
+	for _, later := range all {
+		dir := t.TempDir()
+		replicate(t, a, dir, all...)
+		db := sqlite.Connect(filepath.Join(dir, later), "?mode=rw", nil)
+		_, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
+		must(t, errors.Join(err, db.Close()))
+		before := readFiles(t, dir, all)
+		if _, err := Adopt(t.Context(), AdoptOptions{Dir: dir, Schemas: schemas, Logger: zerolog.Nop()}); !errors.Is(err, sqlite.ErrNewer) || !strings.Contains(err.Error(), later) {
+			t.Errorf("%s: %v", later, err)
+		}
+		if after := readFiles(t, dir, all); !slices.Equal(after, before) {
+			t.Errorf("%s: a file has changed", later)
+		}
+	}
+}
+
+// readFiles returns the modes and contents of files.
+func readFiles(t *testing.T, dir string, names []string) (files []string) {
+	t.Helper()
+	for _, name := range names {
+		info, err := os.Stat(filepath.Join(dir, name))
+		must(t, err)
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		must(t, err)
+		files = append(files, info.Mode().String()+string(b))
+	}
+	return files
 }
 
 // TestAdoptForgetsWhatBackupsRecord adopts databases of a time before a meeting was

@@ -16,7 +16,16 @@ import (
 //go:embed migrations
 var migrationFiles embed.FS
 
-// inboxPageSize is the size of a new inbox's pages in bytes. A delivery is mostly
+// Migrations returns the migrations of inbox.db.
+func Migrations() fs.FS {
+	tree, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		panic(err) // the path is a constant and embedded
+	}
+	return tree
+}
+
+// pageSize is the size of a new inbox's pages in bytes. A delivery is mostly
 // its body: pages of SQLite's own 4 KiB would cost a dozen writes and checksums
 // of the log instead of four.
 const pageSize = 16384
@@ -35,11 +44,7 @@ func openDB(ctx context.Context, path string, create bool, reports sqlite.Migrat
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	tree, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	if err := db.Migrate(ctx, tree, reports); err != nil {
+	if err := db.Migrate(ctx, Migrations(), reports); err != nil {
 		return nil, err
 	}
 	return db, nil

@@ -61,17 +61,22 @@ type DB struct {
 	ticks  map[Item]Tick // likewise
 }
 
+// Migrations returns the migrations of notes.db.
+func Migrations() fs.FS {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the path is a constant and embedded
+	}
+	return files
+}
+
 // Open opens notes.db in the archive's data directory, or creates it. From then on
 // forgetting a meeting erases its rows here.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Now == nil {
 		o.Now = o.Archive.Now
 	}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", Name, err)
-	}
-	db, err := o.Archive.SideDB(ctx, Name, files)
+	db, err := o.Archive.SideDB(ctx, Name, Migrations())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
 	}

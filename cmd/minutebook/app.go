@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -101,11 +102,16 @@ type appOptions struct {
 	LogLevel           *logLevel
 }
 
+// sideSchemas are the migrations of the databases beside archive.db and inbox.db, by their names.
+func sideSchemas() map[string]fs.FS {
+	return map[string]fs.FS{notes.Name: notes.Migrations(), access.Name: access.Migrations(), service.DatabaseName: service.Migrations()}
+}
+
 // openApp opens the archive and takes the data directory's lock. The caller closes
 // the application.
 func openApp(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts appOptions) (*application, error) {
 	a, err := archive.Open(ctx, archive.Options{
-		Dir: cfg.DataDir, Create: opts.Create, MediaURL: cfg.Media.URL, Logger: log, Now: time.Now,
+		Dir: cfg.DataDir, Create: opts.Create, MediaURL: cfg.Media.URL, Logger: log, Now: time.Now, Schemas: sideSchemas(),
 	})
 	if err != nil {
 		return nil, err

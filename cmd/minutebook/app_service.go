@@ -52,7 +52,7 @@ func urlOfService(cfg *config.Config) string {
 // service's state and the notes, if there are any, so that the meeting is erased there
 // too.
 func (app *application) finishForgetting(ctx context.Context) error {
-	if _, err := os.Stat(filepath.Join(app.config().DataDir, "service.db")); err == nil {
+	if _, err := os.Stat(filepath.Join(app.config().DataDir, service.DatabaseName)); err == nil {
 		if _, err := app.Service(ctx); err != nil {
 			return err
 		}

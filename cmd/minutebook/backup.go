@@ -157,7 +157,7 @@ func (m *Main) adoptCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.Dir, o.Logger = cfg.DataDir, m.logger(cfg)
+			o.Dir, o.Logger, o.Schemas = cfg.DataDir, m.logger(cfg), sideSchemas()
 			r, err := backup.Adopt(cmd.Context(), o)
 			if err != nil {
 				return err

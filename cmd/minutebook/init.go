@@ -46,7 +46,7 @@ unless --offline is given.`,
 // createArchive creates the archive of a configuration. With try the accounts are tried.
 func (m *Main) createArchive(ctx context.Context, cfg *config.Config, moved, try bool) (err error) {
 	a, err := archive.Open(ctx, archive.Options{
-		Dir: cfg.DataDir, Create: true, MediaURL: cfg.Media.URL, Logger: m.logger(cfg), Now: time.Now,
+		Dir: cfg.DataDir, Create: true, MediaURL: cfg.Media.URL, Logger: m.logger(cfg), Now: time.Now, Schemas: sideSchemas(),
 	})
 	if err != nil {
 		return err

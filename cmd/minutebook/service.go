@@ -84,7 +84,7 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 		return err
 	}
 	defer l.Close()
-	a, err := archive.Open(ctx, archive.Options{Dir: cfg.DataDir, Create: true, Logger: log, Now: time.Now})
+	a, err := archive.Open(ctx, archive.Options{Dir: cfg.DataDir, Create: true, Logger: log, Now: time.Now, Schemas: sideSchemas()})
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func removeRemains(to string) error {
 // DropCopies deletes the copies that migrations made and kept, or left behind in
 // a crash, and returns their paths.
 func (db *DB) DropCopies() (dropped []string, err error) {
-	copies, err := db.copies()
+	copies, err := findCopies(db.Path)
 	for _, path := range copies {
 		if err := durable.Remove(path); err != nil {
 			return dropped, fmt.Errorf("delete copy: %w", err)
@@ -61,13 +61,13 @@ func (db *DB) DropCopies() (dropped []string, err error) {
 	return dropped, err
 }
 
-// copies returns the paths that DropCopies deletes.
-func (db *DB) copies() (paths []string, err error) {
-	dir, name := filepath.Split(db.Path)
+// findCopies returns the paths that DropCopies deletes.
+func findCopies(path string) (paths []string, err error) {
+	dir, name := filepath.Split(path)
 	for _, pattern := range []string{".before-*", MigratingSuffix + "*"} {
 		found, err := fs.Glob(os.DirFS(filepath.Clean(dir)), name+pattern)
 		if err != nil {
-			return nil, fmt.Errorf("find copies of %s: %w", db.Path, err)
+			return nil, fmt.Errorf("find copies of %s: %w", path, err)
 		}
 		for _, name := range found {
 			paths = append(paths, filepath.Join(dir, name))

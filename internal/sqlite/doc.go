@@ -4,7 +4,8 @@
 //	db.go                DB: one connection that writes, four that read; transactions
 //	connect.go           how a connection is opened, and its pragmas read back
 //	migrate.go           the newest schema, in one transaction, after a copy was kept
-//	migrate_progress.go  how far that is; room for the copy
+//	migrate_progress.go  how far that is
+//	migrate_room.go      room for the copies of all databases, before the first one is made
 //	gaps.go              deleted rows in the unused bytes of pages, overwritten
 //	gaps_trees.go        the same in files of 2^25 pages, by the trees of pages
 //	copies.go            whole copies of a database, and deleting those of migrations

@@ -23,7 +23,7 @@ import (
 // the database has a version that files do not, and with [ErrDiskFull] when there is no
 // room for the copy.
 func (db *DB) Migrate(ctx context.Context, files fs.FS, reports MigrationReports) error {
-	todo, latest, err := db.pending(ctx, files)
+	todo, latest, err := pending(ctx, db.W, db.Path, files)
 	if err != nil || len(todo) == 0 {
 		return err
 	}
@@ -58,7 +58,7 @@ func (db *DB) Migrate(ctx context.Context, files fs.FS, reports MigrationReports
 // CheckVersion fails with [ErrNewer] when the database has a version that files
 // do not.
 func (db *DB) CheckVersion(ctx context.Context, files fs.FS) error {
-	_, _, err := db.pending(ctx, files)
+	_, _, err := pending(ctx, db.W, db.Path, files)
 	return err
 }
 
@@ -70,12 +70,12 @@ type migration struct {
 
 // pending returns the migrations to do, in the order of their names; latest is
 // the highest version that was done, or 0.
-func (db *DB) pending(ctx context.Context, files fs.FS) (todo []migration, latest int64, err error) {
+func pending(ctx context.Context, db *sql.DB, path string, files fs.FS) (todo []migration, latest int64, err error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
-		return nil, 0, fmt.Errorf("read migrations of %s: %w", db.Path, err)
+		return nil, 0, fmt.Errorf("read migrations of %s: %w", path, err)
 	}
-	applied, err := db.appliedVersions(ctx)
+	applied, err := appliedVersions(ctx, db, path)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -84,7 +84,7 @@ func (db *DB) pending(ctx context.Context, files fs.FS) (todo []migration, lates
 		number, _, _ := strings.Cut(name, "_")
 		version, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
-			return nil, 0, fmt.Errorf("read migrations of %s: %w", db.Path, err)
+			return nil, 0, fmt.Errorf("read migrations of %s: %w", path, err)
 		}
 		versions = append(versions, version)
 		if !slices.Contains(applied, version) {
@@ -93,7 +93,7 @@ func (db *DB) pending(ctx context.Context, files fs.FS) (todo []migration, lates
 	}
 	for _, v := range applied {
 		if !slices.Contains(versions, v) {
-			return nil, 0, fmt.Errorf("open %s: it has schema version %d: %w; run the Minutebook that wrote it, or newer", db.Path, v, ErrNewer)
+			return nil, 0, fmt.Errorf("open %s: it has schema version %d: %w; run the Minutebook that wrote it, or newer", path, v, ErrNewer)
 		}
 		latest = max(latest, v)
 	}
@@ -137,18 +137,18 @@ func (db *DB) up(ctx context.Context, files fs.FS, todo []migration, step *atomi
 }
 
 // appliedVersions reads goose's table; a database without one has no version.
-func (db *DB) appliedVersions(ctx context.Context) ([]int64, error) {
+func appliedVersions(ctx context.Context, db *sql.DB, path string) ([]int64, error) {
 	var tables int
-	err := db.W.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'goose_db_version'`).Scan(&tables)
+	err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'goose_db_version'`).Scan(&tables)
 	if err != nil {
-		return nil, fmt.Errorf("read schema of %s: %w", db.Path, err)
+		return nil, fmt.Errorf("read schema of %s: %w", path, err)
 	}
 	if tables == 0 {
 		return nil, nil
 	}
-	applied, err := Column[int64](ctx, db.W, `SELECT DISTINCT version_id FROM goose_db_version WHERE is_applied`)
+	applied, err := Column[int64](ctx, db, `SELECT DISTINCT version_id FROM goose_db_version WHERE is_applied`)
 	if err != nil {
-		return nil, fmt.Errorf("read versions of %s: %w", db.Path, err)
+		return nil, fmt.Errorf("read versions of %s: %w", path, err)
 	}
 	return applied, nil
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,4 +129,54 @@ func names(paths []string) (names []string) {
 		names = append(names, filepath.Base(path))
 	}
 	return names
+}
+
+// TestMigrationsAreJudgedTogether: there is room for the copy of either database, and not for
+// both, unless the copies of one from before its earlier migrations go.
+func TestMigrationsAreJudgedTogether(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	disk := testrun.SmallDisk(t, 130)
+	var paths []string
+	schemas := map[string]fs.FS{filepath.Join(disk.Dir, "absent.db"): migrationSet(second)}
+	for _, name := range []string{"a.db", "b.db"} {
+		path := filepath.Join(disk.Dir, name)
+		db, _, err := opened(t, path, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.W.Exec(`INSERT INTO a VALUES (randomblob(10000000))`)
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		paths, schemas[path] = append(paths, path), migrationSet(second)
+	}
+	copied := paths[1] + ".before-0"
+	if err := os.WriteFile(copied, make([]byte, 30<<20), 0o600); err != nil { // about 78 MB are free
+		t.Fatal(err)
+	}
+	pending, err := FindPending(t.Context(), schemas)
+	if err != nil || len(pending) != 2 || pending[0].Path != paths[0] || pending[1].Path != paths[1] {
+		t.Fatalf("%v, %v", pending, err)
+	}
+	for _, alone := range pending {
+		if err := MakeRoom([]Pending{alone}, MigrationReports{}); err != nil {
+			t.Error(err)
+		}
+	}
+	var reported []MigrationProgress
+	err = MakeRoom(pending, MigrationReports{time.Hour, func(p MigrationProgress) { reported = append(reported, p) }})
+	if err != nil || len(reported) != 1 || reported[0].Path != paths[1] || !slices.Equal(reported[0].Dropped, []string{copied}) {
+		t.Errorf("%+v, %v", reported, err)
+	}
+	if err := os.WriteFile(filepath.Join(disk.Dir, "others"), make([]byte, 30<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = MakeRoom(pending, MigrationReports{})
+	if !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "a.db, b.db") || !strings.Contains(err.Error(), "takes 83 MB") {
+		t.Errorf("without copies: %v", err)
+	}
+	entries, err := filepath.Glob(filepath.Join(disk.Dir, "*.db?*"))
+	if err != nil || len(entries) > 0 {
+		t.Errorf("there are %v, %v", entries, err)
+	}
 }

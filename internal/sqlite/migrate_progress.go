@@ -2,12 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"time"
-
-	"minutebook/internal/diskspace"
 )
 
 // MigrationStage is where the migration of a database stands.
@@ -92,20 +88,14 @@ func (r MigrationReports) during(p *MigrationProgress, stage MigrationStage, loo
 	}
 }
 
-const migrationSpare = 64 << 20 // bytes that stay free beside the copy
-
 // copyReporting copies the database for a migration. It first makes sure that the copy
 // has room.
 func (db *DB) copyReporting(ctx context.Context, to string, p *MigrationProgress, reports MigrationReports) error {
-	err := db.R.QueryRowContext(ctx, `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`).Scan(&p.Size)
-	if err != nil {
-		return fmt.Errorf("read the size of %s: %w", db.Path, err)
-	}
-	if err := removeRemains(to); err != nil { // they take the room of the copy
+	var err error
+	if p.Size, err = readSize(ctx, db.R, db.Path); err != nil {
 		return err
 	}
-	p.Dropped, err = db.makeRoom(p.Size + migrationSpare)
-	if len(p.Dropped) > 0 {
+	if p.Dropped, err = makeRoom([]Pending{{db.Path, p.Size}}); len(p.Dropped) > 0 {
 		reports.report(p, CopiesDropped)
 	}
 	if err != nil {
@@ -118,45 +108,4 @@ func (db *DB) copyReporting(ctx context.Context, to string, p *MigrationProgress
 		}
 	}
 	return reports.during(p, Copying, look, func() error { return db.CopyTo(ctx, to) })
-}
-
-// makeRoom fails with [ErrDiskFull] unless the disk of the database has need bytes free. The
-// copies from before earlier migrations are deleted where that is enough, and stay where it
-// is not.
-func (db *DB) makeRoom(need int64) (dropped []string, err error) {
-	full := checkRoom(db.Path, need)
-	if full == nil {
-		return nil, nil
-	}
-	copies, err := db.copies()
-	if err != nil {
-		return nil, err
-	}
-	var size int64
-	for _, path := range copies {
-		if info, err := os.Stat(path); err == nil {
-			size += info.Size()
-		}
-	}
-	if checkRoom(db.Path, need-size) != nil {
-		return nil, full
-	}
-	if dropped, err = db.DropCopies(); err != nil {
-		return dropped, err
-	}
-	return dropped, checkRoom(db.Path, need)
-}
-
-// checkRoom fails with [ErrDiskFull] when the disk of a file has less than need bytes free. The
-// error does not advise the earlier version, which refuses the databases that were migrated
-// before this one.
-func checkRoom(path string, need int64) error {
-	free, _, err := diskspace.Read(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	if free < need {
-		return fmt.Errorf("migrate %s: %w: it is copied first, which takes %d MB, and %d MB are free", path, ErrDiskFull, need>>20, free>>20)
-	}
-	return nil
 }

@@ -66,16 +66,21 @@ type DB struct {
 	bell    *bell // rings at every change of people
 }
 
+// Migrations returns the migrations of access.db.
+func Migrations() fs.FS {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the path is a constant and embedded
+	}
+	return files
+}
+
 // Open opens access.db in the archive's data directory, or creates it.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", Name, err)
-	}
-	db, err := o.Archive.SideDB(ctx, Name, files)
+	db, err := o.Archive.SideDB(ctx, Name, Migrations())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
 	}
