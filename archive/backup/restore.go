@@ -216,12 +216,24 @@ func (r *restore) refuseFull() error {
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", r.Dir, err)
 	}
+	var names []string
 	for _, e := range entries {
-		if e.Name() != "lost+found" && !strings.HasPrefix(e.Name(), durable.TempPrefix) {
-			return fmt.Errorf("%s is not empty: it holds %s; restore into a new directory", r.Dir, e.Name())
+		switch name := e.Name(); {
+		case name == "archive.db":
+			return fmt.Errorf("%s has an archive already (%s); to replace it, end its daemon and move the directory away, such as to %s.old, and restore again: meetings that were forgotten there are not restored. Or name a new directory with --data",
+				r.Dir, name, filepath.Clean(r.Dir))
+		case name != "lost+found" && !strings.HasPrefix(name, durable.TempPrefix):
+			names = append(names, name)
 		}
 	}
-	return nil
+	if len(names) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(names) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("%s is not empty: it holds %s%s; name a new or an empty directory with --data, or move away what this one holds", r.Dir, names[0], more)
 }
 
 // targetPath returns the path of a database until everything is checked.
