@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -120,18 +121,23 @@ func isForwarded(r *http.Request) bool {
 var forwardHeaders = [...]string{"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip",
 	"x-original-host", "x-original-forwarded-for", "cf-connecting-ip", "cdn-loop", "remote-user"}
 
+// hostForm matches the forms of a Host header that browsers write: a name or an address, and
+// perhaps a port. In a link of a page, anything else can lead to another host, such as
+// localhost:80@evil.example.
+var hostForm = regexp.MustCompile(`^(?:\[([0-9A-Fa-f.]*:[0-9A-Fa-f.:]*)\]|([0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)*)\.?)(?::[0-9]{1,5})?$`)
+
 // hostAllowed reports whether the request's Host is loopback, the address that
 // the connection came in at, or one of the configured names.
 func hostAllowed(r *http.Request, hosts map[string]bool) bool {
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
+	parts := hostForm.FindStringSubmatch(r.Host)
+	if parts == nil {
+		return false
 	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	host := strings.ToLower(parts[1] + parts[2])
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || hosts[host] {
 		return true
 	}
-	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	ip, err := netip.ParseAddr(host)
 	if err != nil {
 		return false
 	}

@@ -26,7 +26,8 @@ func FuzzGuard(f *testing.F) {
 	}
 	page := server.handler()
 	for _, host := range []string{"127.0.0.1:8377", "localhost.", "[::1]:80", "[::ffff:127.0.0.1]", "a.LOCALHOST", "notes.example", "evil.example", "127.0.0.1.evil.example", "localhost:80@evil.example",
-		"0.0.0.0", "2130706433", "0x7f.1", "[::1%25lo]", "127.0.0.1%00", "[localhost]", "[evil.example]", "localhost:x:y"} {
+		"0.0.0.0", "2130706433", "0x7f.1", "[::1%25lo]", "127.0.0.1%00", "[localhost]", "[evil.example]", "localhost:x:y", "localhost:80,evil.example", "[127.0.0.1]",
+		"evil.example/.localhost", "evil.example#.localhost", "@.localhost", ".localhost", "localhost:", "::1", "[::1]evil.example", "[::1]:80:80", "localhost:123456"} {
 		f.Add(host, "Accept-Language: en\r\n", false)
 	}
 	for _, header := range []string{"X-Forwarded-For: 192.0.2.1", "x_forwarded-HOST:\t", "Forwarded:for=_x", "Via: 1.1 a", "X-Forwarded :a", "Accept: a\r\n X-Forwarded-For: b", "Connection: close\r\nAccept-Language: en",
@@ -49,8 +50,8 @@ func FuzzGuard(f *testing.F) {
 			return
 		}
 		u, err := url.Parse("http://" + r.Host)
-		if err != nil || u.Host != r.Host { // no browser asks so
-			u = &url.URL{Host: "localhost"}
+		if err != nil || u.Host != r.Host {
+			t.Fatalf("it answers under %q, which leads elsewhere: %v, %v", r.Host, u, err)
 		}
 		name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 		if ip, err := netip.ParseAddr(name); name != "notes.example" && name != "localhost" && !strings.HasSuffix(name, ".localhost") && (err != nil || !ip.Unmap().IsLoopback()) {

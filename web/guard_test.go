@@ -42,6 +42,25 @@ func TestForeignHostsAreRefused(t *testing.T) {
 	}
 }
 
+// TestOddHostsAreRefused: each of them has an allowed name in it.
+func TestOddHostsAreRefused(t *testing.T) {
+	hosts := map[string]bool{"notes.example": true, "fd00::7": true}
+	for host, want := range map[string]bool{
+		"notes.example": true, "Notes.Example.": true, "notes.example.:443": true, "a_b-c.localhost": true, "127.8.9.10:1": true,
+		"[::1]": true, "[::1]:80": true, "[::FFFF:127.0.0.1]": true, "[fd00::7]": true, "[FD00::7]:80": true,
+		"": false, ":80": false, ".": false, "localhost:": false, "localhost..": false, ".localhost": false, "..localhost": false,
+		"localhost:80@evil.example": false, "localhost@evil.example": false, "evil@localhost": false, "a:b@localhost:80": false, "localhost:80:80": false,
+		"localhost:80,evil.example": false, "localhost:80 evil.example": false, "localhost:-1": false, "localhost:0x50": false, "localhost:123456": false, "localhost:８０": false,
+		"evil.example/.localhost": false, "evil.example?.localhost": false, "evil.example#.localhost": false, `evil.example\.localhost`: false, "a;b.localhost": false, "a%2e.localhost": false, "<b>.localhost": false,
+		"[localhost]": false, "[127.0.0.1]": false, "[[::1]]": false, "[::1": false, "::1]": false, "::1": false, "[::1]evil.example": false, "[::1]@evil.example": false, "[::1%25lo]": false, "[::1%@evil.example]": false,
+		"2130706433": false, "0x7f.1": false, "127.1": false, "0177.0.0.1": false, "localhost\n": false, "\tlocalhost": false, "ｌocalhost": false,
+	} {
+		if got := hostAllowed(&http.Request{Host: host}, hosts); got != want {
+			t.Errorf("%q is allowed: %v", host, got)
+		}
+	}
+}
+
 func TestAddressOfTheConnectionIsAHost(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	r := httptest.NewRequest("GET", "http://192.168.1.5:8080/", nil)
