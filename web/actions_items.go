@@ -96,7 +96,7 @@ func (s *server) tick(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.seeOther(w, r, backAddress(r, "/actions"))
+	return s.leadBack(w, r, id, backAddress(r, "/actions"))
 }
 
 // findItem returns an action item that the visitor sees.

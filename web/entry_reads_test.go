@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func TestReadsAreRecorded(t *testing.T) {
 func TestAPlayingIsRecordedOrNotBegun(t *testing.T) {
 	t.Parallel()
 	s := newEntrySite(t, nil)
-	p := &reads{audit: s.people, now: time.Now, played: map[played]time.Time{}}
+	p := newReads(s.people, time.Now)
 	event := access.Event{Actor: access.ActorOwner, Kind: access.MeetingPlayed, IDs: access.IDs{Meeting: 1}}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -85,5 +86,55 @@ func TestAPlayingIsRecordedOrNotBegun(t *testing.T) {
 	events, err := s.people.Events(t.Context(), access.EventQuery{})
 	if err != nil || len(events) != 1 {
 		t.Errorf("recorded %v, %v; want one", events, err)
+	}
+}
+
+// TestAFormOfAnOpenPageOpensNothing writes notes on the page of a meeting, which leads back to it,
+// and reads no recording before it plays.
+func TestAFormOfAnOpenPageOpensNothing(t *testing.T) {
+	t.Parallel()
+	s := newEntrySite(t, nil)
+	s.attachVideo(s.ids[0])
+	o := s.options()
+	for _, audit := range []*access.DB{nil, s.people} {
+		o.Audit = audit
+		handler, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		page := func(i int) string { return server.URL + "/meetings/" + itoa(s.ids[i]) }
+		write := func(i int) {
+			t.Helper()
+			if resp, body := s.do("POST", page(i)+"/notes", url.Values{"do": {"add"}, "text": {"Ask Bo."}}, "Sec-Fetch-Site", "same-origin"); resp.StatusCode != 303 {
+				t.Fatalf("%d %s", resp.StatusCode, body)
+			}
+		}
+		_, body := s.do("GET", page(0), nil) // recorded
+		if preload := map[bool]string{true: `preload="none"`, false: `preload="metadata"`}[audit != nil]; !strings.Contains(body, preload) {
+			t.Errorf("the player has no %s", preload)
+		}
+		write(0)
+		s.do("GET", page(0), nil)
+		write(0)
+		s.do("GET", page(0), nil)
+		s.do("GET", page(0), nil) // recorded
+		write(1)                  // it is not open
+		s.do("GET", page(1), nil) // recorded
+	}
+	events, err := s.people.Events(t.Context(), access.EventQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	for _, e := range events {
+		if e.Kind == access.MeetingOpened {
+			got = append(got, e.IDs.Meeting)
+		}
+	}
+	slices.Sort(got)
+	if want := []int64{s.ids[0], s.ids[0], s.ids[1]}; !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		t.Errorf("recorded %v, want %v", got, want)
 	}
 }

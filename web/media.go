@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -173,13 +174,26 @@ type reads struct {
 	now   func() time.Time
 
 	mu     sync.Mutex
-	played map[played]time.Time // when it was last recorded
+	played map[reading]time.Time // when it was last recorded
+	opened map[reading]time.Time // when its page was opened, for a day
+	back   map[reading]time.Time // when a form led back to the open page
 }
 
-type played struct {
+// reading is a meeting and who reads it.
+type reading struct {
 	actor   access.Actor
 	meeting int64
 }
+
+func newReads(audit *access.DB, now func() time.Time) *reads {
+	return &reads{audit: audit, now: now, played: map[reading]time.Time{}, opened: map[reading]time.Time{}, back: map[reading]time.Time{}}
+}
+
+// How long a page counts as open, and how long after a form its browser comes back to it.
+const (
+	openFor    = 24 * time.Hour
+	backWithin = time.Minute
+)
 
 // recordRead records that the visitor read a meeting. It fails when the record cannot
 // be written: a meeting is not shown without it.
@@ -192,6 +206,48 @@ func (s *server) recordRead(ctx context.Context, kind access.EventKind, id int64
 		return s.reads.recordPlaying(ctx, event)
 	}
 	return s.reads.audit.Record(ctx, event)
+}
+
+// openPage is openMeeting for the page of the meeting. Who sends a form of the open page, such as
+// a note, is led back to it, and opens nothing again.
+func (s *server) openPage(r *http.Request, id int64) (*archive.Row, error) {
+	reader := reading{visitorOf(r.Context()).Actor(), id}
+	if s.reads.audit == nil || isHead(r.Context()) || s.reads.comesBack(reader) {
+		return s.visibleRow(r.Context(), id)
+	}
+	row, err := s.openMeeting(r, id)
+	if err == nil {
+		s.reads.remember(s.reads.opened, reader, openFor)
+	}
+	return row, err
+}
+
+// leadBack is seeOther after a form on a meeting, which may be one of its page.
+func (s *server) leadBack(w http.ResponseWriter, r *http.Request, id int64, address string) error {
+	if path, _, _ := strings.Cut(address, "#"); s.reads.audit != nil && strings.Split(path, "?")[0] == meetingAddress(id, -1, -1, "") {
+		s.reads.remember(s.reads.back, reading{visitorOf(r.Context()).Actor(), id}, backWithin)
+	}
+	return s.seeOther(w, r, address)
+}
+
+// remember notes that it is time now for a reader, and drops times that are older than keep.
+func (p *reads) remember(times map[reading]time.Time, reader reading, keep time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	maps.DeleteFunc(times, func(_ reading, at time.Time) bool { return now.Sub(at).Abs() >= keep })
+	times[reader] = now
+}
+
+// comesBack reports whether a form has led somebody back to a page that was open, and counts it
+// as done.
+func (p *reads) comesBack(reader reading) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	back, opened := p.back[reader], p.opened[reader]
+	delete(p.back, reader)
+	now := p.now()
+	return !back.IsZero() && !opened.IsZero() && now.Sub(back).Abs() < backWithin && now.Sub(opened).Abs() < openFor
 }
 
 // openMeeting is visibleRow for a request that shows content of the meeting, which is
@@ -217,18 +273,14 @@ func (s *server) openMeetingInPath(r *http.Request) (id int64, row *archive.Row,
 func (p *reads) recordPlaying(ctx context.Context, e access.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now, playing := p.now(), played{e.Actor, e.IDs.Meeting}
+	now, playing := p.now(), reading{e.Actor, e.IDs.Meeting}
 	if last, ok := p.played[playing]; ok && now.Sub(last).Abs() < playEvery {
 		return nil
 	}
 	if err := p.audit.Record(ctx, e); err != nil {
 		return err
 	}
-	for other, last := range p.played {
-		if now.Sub(last).Abs() >= playEvery {
-			delete(p.played, other)
-		}
-	}
+	maps.DeleteFunc(p.played, func(_ reading, last time.Time) bool { return now.Sub(last).Abs() >= playEvery })
 	p.played[playing] = now
 	return nil
 }

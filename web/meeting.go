@@ -69,7 +69,7 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx := r.Context()
 	live := s.logPosition(r, id)
-	row, err := s.openMeeting(r, id)
+	row, err := s.openPage(r, id)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return toNotesFailure(err)
 		}
-		return s.seeOther(w, r, meetingAddress(id, -1, -1, "")+"#note"+strconv.FormatInt(note.ID, 10))
+		return s.leadBack(w, r, id, meetingAddress(id, -1, -1, "")+"#note"+strconv.FormatInt(note.ID, 10))
 	}
 	note, err := s.ownNote(r, id, form.Get("note"))
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return toNotesFailure(err)
 	}
-	return s.seeOther(w, r, meetingAddress(id, -1, -1, "")+"#notes")
+	return s.leadBack(w, r, id, meetingAddress(id, -1, -1, "")+"#notes")
 }
 
 // changeNote changes an own note that its author has seen as it was at a time; a zero one

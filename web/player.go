@@ -21,12 +21,16 @@ type player struct {
 	Again        bool   // it was tried before
 	Captions     string // the address of the transcript as captions
 	Spoken       string // its language
+	Preload      string // how much the browser reads before it plays
 }
 
 // newPlayer finds the recording of a meeting. A media fragment in the address makes it
 // begin at a moment without scripts, and pause at end unless that is negative.
 func (s *server) newPlayer(r *http.Request, row *archive.Row, at, end time.Duration) (player, error) {
-	var p player
+	p := player{Preload: "metadata"}
+	if s.reads.audit != nil {
+		p.Preload = "none" // which would be a playing
+	}
 	_, mayPlay, err := s.Archive.MayPlay(r.Context(), viewerOf(r.Context()), row.RecordingID)
 	if err != nil {
 		return p, err

@@ -205,7 +205,7 @@ func newServer(o Options) (*server, error) {
 	if s.mcp, err = s.newAssistants(); err != nil {
 		return nil, err
 	}
-	s.reads = &reads{audit: o.Audit, now: o.Now, played: map[played]time.Time{}}
+	s.reads = newReads(o.Audit, o.Now)
 	return s, s.prepareEntry()
 }
 

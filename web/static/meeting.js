@@ -104,6 +104,7 @@ class Meeting {
     this.target = { seconds, play };
     if (m.error) this.load();
     else if (m.readyState >= 1) this.reach();
+    else if (play && m.preload === "none") this.begin(); // nothing else makes the browser read it
     this.mark(seconds, false);
   }
 
