@@ -36,7 +36,8 @@ type Calls struct {
 	Limit   int `json:"limit"`
 	Waiting int `json:"waiting"`
 	// Blocked is the time before which the service refuses calls of an account, the latest of them.
-	Blocked time.Time `json:"blocked,omitzero"`
+	Blocked        time.Time `json:"blocked,omitzero"`
+	BlockedAccount string    `json:"blocked_account,omitempty"` // the account of that time
 }
 
 // reportProgress calls fn with the run's progress every second until ctx ends.
@@ -73,9 +74,10 @@ func (s *Syncer) progressEvent(ctx context.Context, accounts []*account, t *runS
 		for _, u := range used {
 			c := e.Calls[u.Class]
 			if u.Blocked.After(c.Blocked) {
-				c.Blocked = u.Blocked
+				c.Blocked, c.BlockedAccount = u.Blocked, a.Name
 			}
-			e.Calls[u.Class] = Calls{Used: c.Used + u.Used, Limit: c.Limit + u.Limit, Waiting: c.Waiting + u.Waiting, Blocked: c.Blocked}
+			c.Used, c.Limit, c.Waiting = c.Used+u.Used, c.Limit+u.Limit, c.Waiting+u.Waiting
+			e.Calls[u.Class] = c
 		}
 	}
 	e.Left = estimateLeft(n, e, now).Seconds()

@@ -94,13 +94,14 @@ func TestARunTellsHowLongItIsRefused(t *testing.T) {
 		})
 		waits := 0
 		if err := newSyncer(t, u, rig.NewArchive(t, archivetest.Dir(t))).Sync(t.Context(), syncer.Request{}, func(e syncer.Event) {
-			blocked := e.Calls[api.ClassGlobal].Blocked
+			calls := e.Calls[api.ClassGlobal]
+			blocked := calls.Blocked
 			if blocked.IsZero() {
 				return
 			}
 			waits++
-			if !blocked.After(e.At) || blocked.Sub(until).Abs() > 10*time.Second || e.Done {
-				t.Errorf("at %v calls are said to be refused until %v, not %v", e.At, blocked, until)
+			if calls.BlockedAccount != "ada" || !blocked.After(e.At) || blocked.Sub(until).Abs() > 10*time.Second || e.Done {
+				t.Errorf("at %v calls of %q are said to be refused until %v, not %v", e.At, calls.BlockedAccount, blocked, until)
 			}
 		}); err != nil || waits == 0 {
 			t.Errorf("%d events with the time, %v", waits, err)

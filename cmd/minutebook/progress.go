@@ -149,13 +149,13 @@ func formatCalls(e syncer.Event) string {
 	return "calls: " + strings.Join(parts, " ")
 }
 
-// formatBlocks writes until when the service refuses calls of which classes, while some run. It
+// formatBlocks writes until when the service refuses which calls of which accounts, while some run. It
 // has a line of its own on a terminal, since the line of the calls may be cut there.
 func formatBlocks(e syncer.Event) string {
 	var parts []string
 	for _, c := range api.Classes() {
-		if until := e.Calls[c].Blocked; !until.IsZero() && !e.Done {
-			parts = append(parts, fmt.Sprintf("no %s calls before %s", c, formatTime(until)))
+		if calls := e.Calls[c]; !calls.Blocked.IsZero() && !e.Done {
+			parts = append(parts, fmt.Sprintf("no %s calls of %s before %s", c, calls.BlockedAccount, formatTime(calls.Blocked)))
 		}
 	}
 	if len(parts) == 0 {

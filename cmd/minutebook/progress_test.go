@@ -31,10 +31,10 @@ func TestProgressIsALineEveryTenSecondsWhereNobodyWatches(t *testing.T) {
 		t.Errorf("a run that waits says %q", got)
 	}
 	until := time.Date(2026, 3, 1, 9, 0, 30, 0, time.Local)
-	blocked := syncer.Event{Doing: "backfill", Found: 2, Calls: map[api.Class]syncer.Calls{api.ClassGlobal: {Used: 3, Limit: 60, Waiting: 1, Blocked: until},
-		api.ClassHeavy: {Used: 3, Limit: 30, Waiting: 1}, api.ClassToken: {Limit: 60, Blocked: until.Add(time.Minute)}}}
+	blocked := syncer.Event{Doing: "backfill", Found: 2, Calls: map[api.Class]syncer.Calls{api.ClassGlobal: {Used: 3, Limit: 60, Waiting: 1, Blocked: until, BlockedAccount: "ada"},
+		api.ClassHeavy: {Used: 3, Limit: 30, Waiting: 1}, api.ClassToken: {Limit: 60, Blocked: until.Add(time.Minute), BlockedAccount: "bob"}}}
 	if got := formatProgress(blocked); got != "backfill: 2 found, 0 kept, 0 to do, calls: global 3/60 (1 wait for the budget) heavy 3/30 (1 wait for the budget), "+
-		"the service asks to wait: no global calls before 2026-03-01 09:00:30, no token calls before 2026-03-01 09:01:30" {
+		"the service asks to wait: no global calls of ada before 2026-03-01 09:00:30, no token calls of bob before 2026-03-01 09:01:30" {
 		t.Errorf("a run whose calls are refused says %q", got)
 	}
 	want := "backfill: 0 found, 0 kept, 0 to do, calls: heavy 0/30\n" +
