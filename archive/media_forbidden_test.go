@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"minutebook/api"
 	"minutebook/internal/testrun"
 )
 
@@ -132,5 +133,20 @@ func TestARecordingThatIsFetchedAgainStaysForbidden(t *testing.T) {
 				checkPlaying(t, a, "fetched by "+account, "dan@example.com", account == "dan")
 			})
 		}
+	}
+}
+
+// Later the meeting is shared in another way. The service gives the recording to teammates who
+// view it (specification 4.5); whose teams several are, it does not say.
+func TestAForbiddenRecordingIsPlayedByWhomItIsSharedWithLater(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	for shared, want := range map[string]bool{"all_teams": true, "single_team": true, "multiple_teams": false, "no_teams": false} {
+		a := newArchive(t)
+		forbidToDan(t, a)
+		must(t, a.PutTeams(t.Context(), "eve", []api.Team{{Name: "Research"}}, TeamMembers{"Research", []api.TeamMember{{Email: "dan@example.com"}}}))
+		for i, account := range []string{"dan", "eve"} {
+			apply(t, a, listedMeeting(t, account, "", 24*30+i, 1, "ann@example.com", "Research", shared))
+		}
+		checkPlaying(t, a, shared, "dan@example.com", want)
 	}
 }

@@ -32,6 +32,7 @@ type UpkeepState struct {
 	Scheduled bool      `json:"scheduled,omitempty"` // the last run was by schedule
 	Seconds   float64   `json:"seconds,omitempty"`   // that the last run took
 	Error     string    `json:"error,omitempty"`     // of the last run
+	Failures  int       `json:"failures,omitempty"`  // runs that failed since the last successful one
 	Rotten    bool      `json:"rotten,omitempty"`    // the last run failed since a backup is damaged
 	Result    string    `json:"result,omitempty"`    // of the last successful run, in words
 	// Warnings are the reasons why a backup that succeeded needs a person.
@@ -133,8 +134,9 @@ func (h Deps) recordUpkeep(ctx context.Context, job string, scheduled bool, bega
 	u.Began, u.Scheduled, u.Seconds, u.Error, u.Planned = began, scheduled, h.Archive.Now().Sub(began).Seconds(), "", time.Time{}
 	if failure != nil {
 		u.Error = phrase.Error(failure)
+		u.Failures++
 	} else {
-		u.Succeeded = began
+		u.Succeeded, u.Failures = began, 0
 	}
 	change(&u)
 	return errors.Join(failure, h.keepUpkeep(ctx, job, u))

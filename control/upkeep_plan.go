@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"minutebook/internal/crontab"
 )
 
 // UpkeepPlan holds the schedules of the daemon's backups, their proofs and the checks.
@@ -15,25 +17,25 @@ type UpkeepPlan struct {
 	To     string        // where the backups go
 }
 
-// The times after the end of a proof and a backup that failed when they are tried again.
-const (
-	proveAgain  = 24 * time.Hour
-	backupAgain = time.Hour
-)
+// proveAgain is how long after its end a proof that failed is tried again.
+const proveAgain = 24 * time.Hour
 
 // Next returns the next time of each job, by the states of the jobs. A time that has
-// passed means now: a run that was missed while no daemon ran is made up.
+// passed means now: a run that was missed while no daemon ran is made up. A backup or a check that
+// failed is tried again, unless the schedule's next time comes first.
 func (p UpkeepPlan) Next(states map[string]UpkeepState, now time.Time) map[string]time.Time {
 	next := map[string]time.Time{}
 	for job, schedule := range map[string]cron.Schedule{UpkeepBackup: p.Backup, UpkeepVerify: p.Verify} {
 		if schedule == nil {
 			continue
 		}
-		next[job] = schedule.Next(states[job].lastPlanned(now))
-	}
-	if b := states[UpkeepBackup]; b.Error != "" && p.Backup != nil && !b.ended().After(now) {
-		if again := b.ended().Add(backupAgain); again.Before(next[UpkeepBackup]) || next[UpkeepBackup].Before(b.ended()) {
-			next[UpkeepBackup] = again
+		u := states[job]
+		next[job] = schedule.Next(u.lastPlanned(now))
+		if ended := u.ended(); u.Error != "" && !ended.After(now) {
+			next[job] = schedule.Next(ended)
+			if again := ended.Add(crontab.RetryWait(u.Failures)); again.Before(next[job]) {
+				next[job] = again
+			}
 		}
 	}
 	proof := states[UpkeepProve]
@@ -67,15 +69,18 @@ func (u UpkeepState) lastPlanned(now time.Time) time.Time {
 func (u UpkeepState) isIn(place string) bool { return u.Destination == place || u.Highest[place] != "" }
 
 // NextSlices returns the slices to check now: one, and up to two more for nights on
-// which no daemon ran.
+// which no daemon ran, or the check failed.
 func (p UpkeepPlan) NextSlices(u UpkeepState, now time.Time) (slices []int) {
 	first := u.Slice
 	if u.Slices != p.Slices || first >= p.Slices {
 		first = 0
 	}
-	n := 1
-	if !u.Began.IsZero() {
-		n = min(max(int(now.Sub(u.Began).Round(24*time.Hour)/(24*time.Hour)), 1), 3)
+	n, last := 1, u.Began
+	if u.Error != "" && !u.Succeeded.IsZero() {
+		last = u.Succeeded
+	}
+	if !last.IsZero() {
+		n = min(max(int(now.Sub(last).Round(24*time.Hour)/(24*time.Hour)), 1), 3)
 	}
 	for i := range min(n, p.Slices) {
 		slices = append(slices, (first+i)%p.Slices)

@@ -47,9 +47,12 @@ func TestUpkeepPlan(t *testing.T) {
 			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 5).Add(p.Prove)}},
 		"read yesterday, on at day": {map[string]control.UpkeepState{b: {Planned: day(1, 9)}, v: {Began: day(20, 4), Planned: day(1, 9)}}, day(2, 9),
 			map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
-		"backup failed":             {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no"}}, day(2, 4), map[string]time.Time{b: day(2, 5), v: day(2, 4)}},
-		"backup failed after hours": {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no", Seconds: 5 * 3600}}, day(2, 9), map[string]time.Time{b: day(2, 10), v: day(2, 4)}},
-		"backup failed after a day": {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no", Seconds: 27 * 3600}}, day(3, 7), map[string]time.Time{b: day(3, 8), v: day(2, 4)}},
+		"failed":                           {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no", Failures: 1}, v: {Began: day(2, 4), Error: "no", Failures: 2}}, day(2, 4), map[string]time.Time{b: day(2, 4).Add(10 * time.Minute), v: day(2, 5)}},
+		"failed often":                     {map[string]control.UpkeepState{b: {Began: day(2, 5), Error: "no", Failures: 3}, v: {Began: day(2, 5), Error: "no", Failures: 9}}, day(2, 6), map[string]time.Time{b: day(2, 9), v: day(2, 9)}},
+		"failed, and the next time is due": {map[string]control.UpkeepState{b: {Began: day(2, 22), Error: "no", Failures: 4, Seconds: 3 * 3600}, v: {Began: day(3, 1), Error: "no", Failures: 4}}, day(3, 2), map[string]time.Time{b: day(3, 4), v: day(3, 4)}},
+		"failed before failures counted":   {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no"}}, day(2, 4), map[string]time.Time{b: day(2, 4).Add(10 * time.Minute), v: day(2, 4)}},
+		"backup failed after hours":        {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no", Failures: 2, Seconds: 5 * 3600}}, day(2, 9), map[string]time.Time{b: day(2, 10), v: day(2, 4)}},
+		"backup failed after a day":        {map[string]control.UpkeepState{b: {Began: day(2, 4), Error: "no", Failures: 2, Seconds: 27 * 3600}}, day(3, 7), map[string]time.Time{b: day(3, 8), v: day(2, 4)}},
 		"proof failed": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4), Destination: "/usb"}, r: {Began: day(2, 5), Error: "no"}}, day(2, 6),
 			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(3, 5)}},
 	} {
@@ -68,6 +71,7 @@ func TestUpkeepPlan(t *testing.T) {
 		"next night":      {control.UpkeepState{Slices: 30, Slice: 29, Began: day(1, 4)}, day(2, 4), []int{29}},
 		"two nights lost": {control.UpkeepState{Slices: 30, Slice: 29, Began: day(1, 4)}, day(4, 4), []int{29, 0, 1}},
 		"divided anew":    {control.UpkeepState{Slices: 7, Slice: 5, Began: day(1, 4)}, day(2, 4), []int{0}},
+		"a night failed":  {control.UpkeepState{Slices: 30, Slice: 29, Began: day(3, 4), Succeeded: day(1, 4), Error: "no"}, day(3, 5), []int{29, 0}},
 	} {
 		if got := p.NextSlices(c.state, c.now); !slices.Equal(got, c.want) {
 			t.Errorf("%s: slices %v, want %v", name, got, c.want)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"minutebook/archive"
 	"minutebook/internal/guard"
 )
@@ -21,8 +19,8 @@ func (s *Syncer) runJob(ctx context.Context, a *account, job string, wait bool, 
 	return s.tryJob(ctx, a, job, wait, 0, t)
 }
 
-// nextTry returns when a failed job runs again: after retry or, if that is
-// zero, by the schedule. A suspended account is tried in its own time. The
+// nextTry returns when a failed job runs again: after retry, unless that is
+// zero, or by the schedule, whichever comes first. A suspended account is tried in its own time. The
 // result is zero if the job runs only on request or a person has to connect the
 // account.
 func (s *Syncer) nextTry(a *account, job string, retry time.Duration) time.Time {
@@ -32,13 +30,13 @@ func (s *Syncer) nextTry(a *account, job string, retry time.Duration) time.Time 
 		}
 		return p.Tried.Add(suspensionRetry)
 	}
-	if retry > 0 {
-		return s.now().Add(retry)
+	table, _ := s.schedule.find(job)
+	now := s.now()
+	next := table.next(now)
+	if again := now.Add(retry); retry > 0 && (next.IsZero() || again.Before(next)) {
+		return again
 	}
-	if table, ok := s.schedule.find(job); ok {
-		return table.cron.Next(s.now())
-	}
-	return time.Time{}
+	return next
 }
 
 // tryJob is runJob for a caller that tries again after retry, if that is not
@@ -102,21 +100,4 @@ func (s *Syncer) dispatchJob(ctx context.Context, a *account, job string, t *run
 		return s.readDirectory(ctx, a)
 	}
 	return fmt.Errorf("run job %q: there is no such job", job)
-}
-
-// runForAll runs a job for every account in parallel. Failures are recorded and
-// logged.
-func (s *Syncer) runForAll(ctx context.Context, job string) {
-	var g errgroup.Group
-	list, _ := s.accounts.all()
-	for _, a := range list {
-		g.Go(func() error {
-			err := guard.Run(s.log, job+" of "+a.Name, func() error { return s.runJob(ctx, a, job, false, nil) })
-			if err != nil && ctx.Err() == nil && !errors.Is(err, errLeft) {
-				s.log.Warn().Str("account", a.Name).Str("job", job).Err(err).Msg("job failed")
-			}
-			return nil
-		})
-	}
-	_ = g.Wait()
 }

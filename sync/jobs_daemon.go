@@ -5,20 +5,85 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"minutebook/api"
+	"minutebook/internal/crontab"
+	"minutebook/internal/guard"
 	"minutebook/internal/pause"
 )
 
 // followTimetable runs a job whenever its time comes by the schedule in force, until
 // ctx ends. A time that comes while the job runs is skipped.
 func (s *Syncer) followTimetable(ctx context.Context, job string) error {
+	var retries errgroup.Group // of accounts, until the next time
 	for ctx.Err() == nil {
 		table, changed := s.schedule.table(job)
-		if s.awaitTime(ctx, table, changed) {
-			s.runForAll(ctx, job)
+		if !s.awaitTime(ctx, table, changed) {
+			continue
+		}
+		var first errgroup.Group
+		list, _ := s.accounts.all()
+		for _, a := range list {
+			first.Go(func() error {
+				if s.tryScheduled(ctx, a, job, 1) {
+					retries.Go(func() error { return s.retryScheduled(ctx, a, table, changed) })
+				}
+				return nil
+			})
+		}
+		_ = first.Wait()
+	}
+	_ = retries.Wait()
+	return ctx.Err()
+}
+
+// tryScheduled runs a job for an account, and reports whether it is to be tried again, since it
+// failed. failures is how often it has failed then, without a success since. Failures are
+// recorded and logged.
+func (s *Syncer) tryScheduled(ctx context.Context, a *account, job string, failures int) (again bool) {
+	err := guard.Run(s.log, job+" of "+a.Name, func() error { return s.tryJob(ctx, a, job, false, crontab.RetryWait(failures), nil) })
+	if err == nil || ctx.Err() != nil || errors.Is(err, errLeft) {
+		return false
+	}
+	s.log.Warn().Str("account", a.Name).Str("job", job).Err(err).Msg("job failed")
+	return !errors.Is(err, errSuspended) // an account that is accepted again makes up for it
+}
+
+// retryScheduled tries a job that failed for an account again and again, after longer waits,
+// until it succeeds, the schedule's next time comes, or there is another schedule.
+func (s *Syncer) retryScheduled(ctx context.Context, a *account, table timetable, changed <-chan struct{}) error {
+	for failures := 1; ; failures++ {
+		failed := s.now()
+		if !s.awaitRetry(ctx, failed, crontab.RetryWait(failures), table, changed) {
+			return nil
+		}
+		if last, err := s.lastOwnRun(ctx, a, table.job); err == nil && !last.Before(failed) {
+			return nil // a person has run it
+		}
+		if !s.tryScheduled(ctx, a, table.job, failures+1) {
+			return nil
 		}
 	}
-	return ctx.Err()
+}
+
+// awaitRetry waits for a time after a failure, and reports whether it passed before the table's
+// next time came, changed was closed and ctx ended. The failure counts no more once the clock
+// was set back behind it.
+func (s *Syncer) awaitRetry(ctx context.Context, failed time.Time, wait time.Duration, table timetable, changed <-chan struct{}) bool {
+	at, next := failed.Add(wait), table.next(failed)
+	for now := failed; ctx.Err() == nil && at.Before(next) && !now.Before(failed); now = s.now() {
+		if !now.Before(at) {
+			return now.Before(next)
+		}
+		waitForChange(ctx, changed, at, now)
+		select {
+		case <-changed:
+			return false
+		default:
+		}
+	}
+	return false
 }
 
 // awaitTime waits for the next time of a table, and reports whether it came before

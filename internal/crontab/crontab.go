@@ -1,4 +1,5 @@
-// Package crontab parses the schedules of the configuration.
+// Package crontab parses the schedules of the configuration, and says when a run by one that has
+// failed is tried again.
 //
 // It promises that no expression panics, and that one which never fires is an error. It
 // keeps no state.
