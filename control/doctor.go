@@ -101,6 +101,7 @@ func (e *examination) examineState(ctx context.Context) {
 		return
 	}
 	e.judgeState(s, e.h.Archive.Now())
+	e.examineOrganisations(ctx, s)
 	e.examineIndexFolder(s.Running)
 }
 

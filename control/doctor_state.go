@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,23 @@ import (
 
 // formatUTC writes a time for people of any zone: the archive's owner does not know the reader's.
 func formatUTC(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
+
+// examineOrganisations looks for accounts of different organisations.
+func (e *examination) examineOrganisations(ctx context.Context, s *StatusResult) {
+	for _, a := range s.Accounts {
+		other, err := e.h.Archive.OtherOrganisation(ctx, a.Name)
+		if err != nil {
+			e.add("accounts", SeverityError, RemedyOf(err), "the lists of teams cannot be read: %s", phrase.Error(err))
+		}
+		if other != "" {
+			e.add("accounts", SeverityError, "give each organisation an archive of its own, as docs/how-to/departments.md says",
+				"%s and %s belong to different organisations of the service: what each shares with all is shown to the people of the other", a.Name, other)
+		}
+		if err != nil || other != "" {
+			return
+		}
+	}
+}
 
 // examineImports looks at the watched folder and at its files.
 func (e *examination) examineImports(s *StatusResult) {

@@ -2,6 +2,7 @@ package control
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
@@ -215,6 +217,21 @@ func TestDoctorMissesTheFolderOfTheIndex(t *testing.T) {
 	e.examineIndexFolder(false)
 	if e.examineIndexFolder(true); len(e.findings) != 1 || !strings.Contains(e.findings[0].Remedy, "builds the index anew") {
 		t.Errorf("%+v", e.findings)
+	}
+}
+
+// TestDoctorTellsOrganisationsApart has two accounts that are shown the same team, and then none.
+func TestDoctorTellsOrganisationsApart(t *testing.T) {
+	a := archivetest.New(t)
+	s := &StatusResult{Status: syncer.Status{Accounts: []syncer.AccountStatus{{Name: "ann"}, {Name: "bob"}}}}
+	for i, team := range []string{"Sales", "Research"} {
+		if err := errors.Join(a.PutTeams(t.Context(), "bob", []api.Team{{Name: team}}), a.PutTeams(t.Context(), "ann", []api.Team{{Name: "Sales"}})); err != nil {
+			t.Fatal(err)
+		}
+		e := examination{h: Deps{Archive: a}}
+		if e.examineOrganisations(t.Context(), s); len(e.findings) != i || i > 0 && !strings.HasPrefix(e.findings[0].Text, "ann and bob belong to different organisations") {
+			t.Errorf("%+v", e.findings)
+		}
 	}
 }
 

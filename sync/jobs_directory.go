@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"minutebook/api"
 	"minutebook/archive"
 )
@@ -17,8 +19,9 @@ import (
 // refusedRetry is how long a list that the account may not read is left alone.
 const refusedRetry = 7 * 24 * time.Hour
 
-// usersPatience is how long an account waits for another one that reads the users.
-const usersPatience = time.Hour
+// listPatience is how long an account waits for another one that reads the same list of the
+// directory.
+const listPatience = time.Hour
 
 // readDirectory reads users, if the account may, meeting types, teams and the members of each
 // team. The archive takes each list whole or not at all. Once the service
@@ -38,7 +41,11 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 			break
 		}
 	}
-	return errors.Join(failed...)
+	other, err := s.archive.OtherOrganisation(ctx, a.Name)
+	if other != "" {
+		s.log.Warn().Strs("accounts", []string{a.Name, other}).Msg("two accounts belong to different organisations of the service: what each shares with all is shown to the people of the other; give each an archive of its own")
+	}
+	return errors.Join(append(failed, err)...)
 }
 
 // directoryList is a list of the directory. end, where it is set, removes the rights that an
@@ -51,26 +58,27 @@ type directoryList struct {
 
 func (s *Syncer) directoryLists() []directoryList {
 	return []directoryList{
-		{name: "users", read: s.readUsersAlone, end: s.archive.EndUsers}, // first: it tells who may see nothing more
+		{name: "users", read: s.readUsers, end: s.archive.EndUsers}, // first: it tells who may see nothing more
 		{name: "meeting types", read: s.readMeetingTypes},
 		{name: "teams", read: s.readTeams, end: s.archive.EndTeams},
 	}
 }
 
-// readUsersAlone reads the users while no other account does: the archive takes the list that it
-// is given last for the newest one, and a long list is given long after its reading began. An
-// account that the service keeps waiting keeps the others for usersPatience at most.
-func (s *Syncer) readUsersAlone(ctx context.Context, a *account) error {
-	patience := time.NewTimer(usersPatience)
-	defer patience.Stop()
-	select {
-	case s.readingUsers <- struct{}{}:
-		defer func() { <-s.readingUsers }()
-	case <-patience.C:
-	case <-ctx.Done():
+// readAlone reads a list while no other account does: the archive takes the list that it is given
+// last for the newest one, and a long list is given long after its reading began. An account that
+// the service keeps waiting keeps the others for listPatience at most.
+func (s *Syncer) readAlone(ctx context.Context, a *account, list directoryList) error {
+	reading, _ := s.readingLists.LoadOrStore(list.name, semaphore.NewWeighted(1))
+	alone := reading.(*semaphore.Weighted)
+	patience, cancel := context.WithTimeout(ctx, listPatience)
+	defer cancel()
+	if err := alone.Acquire(patience, 1); err == nil {
+		defer alone.Release(1)
+	}
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return s.readUsers(ctx, a)
+	return list.read(ctx, a)
 }
 
 func (s *Syncer) readMeetingTypes(ctx context.Context, a *account) error {
@@ -177,7 +185,7 @@ func (s *Syncer) readList(ctx context.Context, a *account, list directoryList) e
 			return err
 		}
 	}
-	err = s.classify(ctx, a, list.read(ctx, a))
+	err = s.classify(ctx, a, s.readAlone(ctx, a, list))
 	if api.IsForbidden(err) && !errors.Is(err, errSuspended) {
 		if err := s.classify(ctx, a, a.Client.Check(ctx)); err != nil {
 			return fmt.Errorf("find out whether %s of account %s or the account is refused: %w", list.name, a.Name, err)

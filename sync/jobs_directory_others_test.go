@@ -3,7 +3,9 @@ package syncer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
 )
@@ -44,32 +47,51 @@ func TestALastListOfARefusedAccountEndsWithTheNextOneOfAnother(t *testing.T) {
 	})
 }
 
-// bob is deactivated while one of two accounts reads the users, and before the other does.
+// bob is deactivated, or leaves a team, while one of two accounts reads the list that says so, and
+// before the other does.
 func TestAListThatTookLongIsNotTheNewest(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		u, o := newOrganisation(t, "account_admin")
-		o.Accounts = append(o.Accounts, syncer.Account{Name: "boss", Client: u.Client(t, o.Archive)})
-		var slow atomic.Bool
-		intercept(u, func(r *http.Request, body []byte) []byte {
-			if strings.HasSuffix(r.URL.Path, "/users") && slow.CompareAndSwap(true, false) {
-				if err := u.Service.SetUserStatus(context.Background(), bob, api.StatusDeactivated); err != nil {
-					t.Error(err)
+	for list, change := range map[string]func(*rig.Upstream) error{
+		"/users": func(u *rig.Upstream) error {
+			return u.Service.SetUserStatus(context.Background(), bob, api.StatusDeactivated)
+		},
+		"/team_members": func(u *rig.Upstream) error {
+			left := strings.Replace(fmt.Sprintf(organisation, "account_admin"), `["Research", "Sales"]`, `["Sales"]`, 1)
+			return u.Service.LoadDirectory(context.Background(), strings.NewReader(left), "organisation")
+		},
+	} {
+		t.Run(list[1:], func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u, o := newOrganisation(t, "account_admin")
+				o.Accounts = append(o.Accounts, syncer.Account{Name: "boss", Client: u.Client(t, o.Archive)})
+				var slow atomic.Bool
+				intercept(u, func(r *http.Request, body []byte) []byte {
+					if strings.HasSuffix(r.URL.Path, list) && slow.CompareAndSwap(true, false) {
+						if err := change(u); err != nil {
+							t.Error(err)
+						}
+						time.Sleep(10 * time.Second)
+					}
+					return body
+				})
+				_, stop := running(t, o)
+				defer stop()
+				time.Sleep(24 * time.Hour)
+				slow.Store(true)
+				time.Sleep(24 * time.Hour)
+				user, err := o.Archive.User(t.Context(), bob)
+				if isActive := list != "/users"; err != nil || (user.Status == api.StatusActive) != isActive {
+					t.Errorf("bob is %+v, %v", user, err)
 				}
-				time.Sleep(10 * time.Second)
-			}
-			return body
+				teams, err := o.Archive.Memberships(t.Context())
+				if isThere := list == "/users"; err != nil || slices.Contains(teams[bob], "Research") != isThere {
+					t.Errorf("bob's teams are %v, %v", teams[bob], err)
+				}
+			})
 		})
-		_, stop := running(t, o)
-		defer stop()
-		time.Sleep(24 * time.Hour)
-		slow.Store(true)
-		time.Sleep(24 * time.Hour)
-		if user, err := o.Archive.User(t.Context(), bob); err != nil || user.Status != api.StatusDeactivated {
-			t.Errorf("bob is %+v, %v", user, err)
-		}
-	})
+	}
 }
 
 // An administrator who is none for a night is asked for the users again in the next one.

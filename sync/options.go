@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +72,7 @@ type Syncer struct {
 	now          func() time.Time
 	log          zerolog.Logger
 	problems     problems
-	readingUsers chan struct{}               // full while an account reads the users
+	readingLists sync.Map                    // of semaphores of 1 by the names of the directory's lists, held while an account reads one
 	clock        atomic.Pointer[ClockStatus] // by the last page of a list; nil before
 }
 
@@ -100,7 +101,7 @@ func New(o Options) (*Syncer, error) {
 	if o.Cursors <= 0 {
 		o.Cursors = 6
 	}
-	s := &Syncer{opt: o, archive: o.Archive, schedule: newSchedule(tables), now: func() time.Time { return o.Now().Round(0) }, log: o.Logger, content: newContentQueue(), accounts: newAccountSet(), readingUsers: make(chan struct{}, 1)}
+	s := &Syncer{opt: o, archive: o.Archive, schedule: newSchedule(tables), now: func() time.Time { return o.Now().Round(0) }, log: o.Logger, content: newContentQueue(), accounts: newAccountSet()}
 	if err := s.accounts.replace(o.Accounts, s.now()); err != nil {
 		return nil, fmt.Errorf("start sync: %w", err)
 	}

@@ -39,6 +39,8 @@ var howTos = []struct{ function, words, row string }{
 	{"judgeState", "no recording is fetched", "no recording is fetched"},
 	{"judgeState", "see the log", "a part of the sync pauses"},
 	{"judgeState", "runs with other values", "the daemon runs with other values"},
+	{"examineOrganisations", "different organisations", "two accounts belong to different organisations"},
+	{"examineOrganisations", "cannot be read", "the archive, or a database of it, cannot be opened"},
 	{"examineImports", "the watched folder %s", "the watched folder cannot be read"},
 	{"examineImports", "in the watched folder", "files in the watched folder are refused"},
 	{"examineRetention", "has changed the team", "a retention rule deletes recordings soon"},
