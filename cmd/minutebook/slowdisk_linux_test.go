@@ -52,7 +52,7 @@ func TestSlowDisk(t *testing.T) {
 				}
 			})
 		}
-		eventually(t, time.Minute, "deliveries are acknowledged", func() (bool, any) {
+		eventually(t, "deliveries are acknowledged", func() (bool, any) {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(acked) > before+8, len(acked)
