@@ -60,9 +60,17 @@ type Observation struct {
 	Shares map[string]ShareLevel
 }
 
-// FirstForeignID is the lowest id of meetings that another program recorded. No service
-// gives such ids.
-const FirstForeignID = 8_000_000_000_000_000
+// FirstForeignID is the lowest id of meetings that another program recorded, and ForeignIDs
+// is how many such ids there are: half of the numbers that are left below 2^53, which
+// JavaScript still counts exactly. The service is not known to give any of these. Those above
+// are the service's, as those below are.
+const (
+	FirstForeignID = 8_000_000_000_000_000
+	ForeignIDs     = 1 << 49
+)
+
+// IsForeignID reports whether an id is one of a meeting that another program recorded.
+func IsForeignID(id int64) bool { return id >= FirstForeignID && id < FirstForeignID+ForeignIDs }
 
 // FromMeeting makes the observation of a whole Meeting object. It fails when raw
 // is not a JSON object with a recording_id.

@@ -57,7 +57,7 @@ type Download struct {
 func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) {
 	const insert = `INSERT INTO downloads (recording_id, state, due_at)
 		SELECT recording_id, 'wanted', 0 FROM meetings m
-		WHERE gone_at IS NULL AND recording_id < %d AND %s
+		WHERE gone_at IS NULL AND recording_id NOT BETWEEN %d AND %d AND %s
 			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)
 		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0
 		WHERE downloads.state = 'refused' AND EXISTS (
@@ -71,7 +71,7 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 		}
 		where, args = "recording_id IN (SELECT value FROM json_each(?))", []any{string(list)}
 	}
-	res, err := a.db.W.ExecContext(ctx, fmt.Sprintf(insert, FirstForeignID, where), args...)
+	res, err := a.db.W.ExecContext(ctx, fmt.Sprintf(insert, FirstForeignID, FirstForeignID+ForeignIDs-1, where), args...)
 	if err != nil {
 		return 0, fmt.Errorf("queue downloads: %w", err)
 	}
@@ -86,10 +86,10 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
 	res, err := a.db.W.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at)
 		SELECT recording_id, 'wanted', 0 FROM meetings m
-		WHERE recording_id = ? AND recording_id < ? AND gone_at IS NULL
+		WHERE recording_id = ? AND recording_id NOT BETWEEN ? AND ? AND gone_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)
 		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0, failures = 0, reason = '', refused_by = '[]'
-		WHERE downloads.state IN ('wanted', 'refused', 'none')`, id, FirstForeignID)
+		WHERE downloads.state IN ('wanted', 'refused', 'none')`, id, FirstForeignID, FirstForeignID+ForeignIDs-1)
 	if err != nil {
 		return false, fmt.Errorf("retry download of %d: %w", id, err)
 	}

@@ -86,7 +86,7 @@ func (s *server) setMediaState(r *http.Request, row *archive.Row, p *player) err
 		return err
 	}
 	canRetry := !isQueued || d.State == archive.DownloadWanted || d.State == archive.DownloadRefused || d.State == archive.DownloadNone
-	if !isQueued && row.RecordingID >= archive.FirstForeignID {
+	if !isQueued && archive.IsForeignID(row.RecordingID) {
 		p.State = "This meeting was imported without a recording."
 		return nil
 	}

@@ -229,8 +229,7 @@ func idOf(key string, talk captions.Transcript) int64 {
 			fmt.Fprintf(h, "%d\x00%s\x00%s\n", c.Start.Milliseconds(), c.Speaker, c.Text)
 		}
 	}
-	const ids = 1 << 49 // half of the numbers left below 2^53, which JavaScript still counts exactly
-	return archive.FirstForeignID + int64(binary.BigEndian.Uint64(h.Sum(nil))%ids)
+	return archive.FirstForeignID + int64(binary.BigEndian.Uint64(h.Sum(nil))%archive.ForeignIDs)
 }
 
 // guess fills in the title and the times that the metadata does not say, by the name

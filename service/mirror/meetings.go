@@ -39,7 +39,7 @@ func (m *Mirror) readMeetings(ctx context.Context, ids []int64) error {
 	var fresh []meeting
 	shares := map[int64]map[string]archive.ShareLevel{}
 	err := m.archive.Visible(ctx, ids, func(v archive.Visibility) error {
-		if v.RecordingID >= archive.FirstForeignID && !m.imported {
+		if archive.IsForeignID(v.RecordingID) && !m.imported {
 			return nil
 		}
 		fresh = append(fresh, m.newMeeting(&v))
