@@ -34,7 +34,7 @@ func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Obse
 		row := rows[ob.RecordingID]
 		a, isKnown := newTask(o, ob, row, now), row != nil && !row.Gone // one that comes back is as good as new
 		if o.content && !o.account.OAuth {
-			s.planAfterFullPage(&d, a, isKnown, now)
+			s.planAfterFullPage(&d, o, a, lackedTask(o, ob, row, a), isKnown, now)
 		} else {
 			s.planAfterLightPage(&d, o, a, isKnown)
 		}
@@ -51,22 +51,32 @@ type taskPlan struct {
 
 // planAfterFullPage looks at a meeting of a page with content. Content that is
 // missing does not exist yet and gets a task, unless it was waited for when the
-// meeting was new.
-func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, isKnown bool, now time.Time) {
+// meeting was new. Content that was lacked has a task of its own where content is read again.
+func (s *Syncer) planAfterFullPage(d *taskPlan, o walkSpec, a, lacked contentTask, isKnown bool, now time.Time) {
 	old, asked := s.content.get(a.RecordingID)
-	if !a.Transcript && !a.Summary {
+	isLacked := lacked.Transcript || lacked.Summary
+	isOver := !a.Transcript && !a.Summary
+	if isOver {
 		d.fulfilled = append(d.fulfilled, strconv.FormatInt(a.RecordingID, 10))
-		if asked {
-			d.done = append(d.done, a.RecordingID)
-		}
-		return
 	}
-	if asked {
+	isOver = isOver || !asked && isKnown && now.Sub(a.Created) > oldAfter // it was attempted often enough
+	switch {
+	case asked && old.Reread && isLacked: // the task is under way
+		return
+	case isOver && asked:
+		d.done = append(d.done, a.RecordingID)
+		return
+	case isOver && isLacked && o.reread:
+		d.wanted = append(d.wanted, lacked)
+		return
+	case isOver:
+		return
+	case asked:
 		old.Transcript, old.Summary = a.Transcript, a.Summary
 		a = old
 	}
-	if a.dueAt(now).After(now) || (!asked && isKnown && now.Sub(a.Created) > oldAfter) {
-		return // its next attempt is planned, or it was attempted often enough
+	if a.dueAt(now).After(now) {
+		return // its next attempt is planned
 	}
 	next, ok := a.nextAttempt(now)
 	switch {
@@ -108,6 +118,16 @@ func newTask(o walkSpec, ob archive.Observation, row *archive.Row, now time.Time
 		Summary:    !api.HasContent(api.PartSummary, ob.Parts[api.PartSummary]) && (row == nil || !row.HasSummary),
 		Created:    created, First: now, Due: now,
 	}
+}
+
+// lackedTask returns the second reading of content that the archive has and the observation, which
+// was asked for it, lacks: a list may never have it for an account, and then an edit is shown by the
+// call for the content alone.
+func lackedTask(o walkSpec, ob archive.Observation, row *archive.Row, a contentTask) contentTask {
+	a.Transcript = row != nil && row.HasTranscript && !api.HasContent(api.PartTranscript, ob.Parts[api.PartTranscript])
+	a.Summary = row != nil && row.HasSummary && !api.HasContent(api.PartSummary, ob.Parts[api.PartSummary])
+	a.Reread, a.Spare = true, o.spare
+	return a
 }
 
 // isSuspended reports whether the account of that name is suspended or not

@@ -127,18 +127,18 @@ func (s *Syncer) groupTasks(a *account, batch []contentTask) [][]contentTask {
 
 // fitOnePage reports whether one page may hold the meetings of both tasks.
 func fitOnePage(x, y contentTask) bool {
-	return x.List == y.List && x.Created.Sub(y.Created).Abs() < onePageSpan
+	return x.List == y.List && x.Reread == y.Reread && x.Created.Sub(y.Created).Abs() < onePageSpan
 }
 
 // processGroup fulfils tasks with a page of a list where that is worth it, and
-// the others one by one. A failed call postpones its tasks. Only an error that
+// the others one by one, as all that a list has lacked. A failed call postpones its tasks. Only an error that
 // concerns the whole account is returned.
 func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTask, t *runStats) error {
 	group, err := s.skipForgotten(ctx, group)
 	if err != nil || len(group) == 0 {
 		return err
 	}
-	if !a.OAuth && (group[0].Tries == 0 || len(group) > 2) {
+	if !a.OAuth && !group[0].Reread && (group[0].Tries == 0 || len(group) > 2) {
 		if p, ok := a.listNamed(group[0].List); ok {
 			rest, err := s.fetchContentByList(ctx, a, p, group, t)
 			if err != nil {

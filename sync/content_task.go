@@ -38,8 +38,8 @@ type contentTask struct {
 	Dated       time.Time `json:"dated,omitzero"`  // when Due was set
 	Tries       int       `json:"tries,omitempty"` // attempts that found no content
 	Urgent      bool      `json:"urgent,omitempty"`
-	// Reread marks a second reading of content that the archive has: if the content
-	// is missing then, it is not waited for.
+	// Reread marks a second reading of content that the archive has, by the calls for the
+	// content: if it is missing then, it is not waited for.
 	Reread bool `json:"again,omitempty"`
 	// Spare marks a second reading that takes only calls that nothing else wants.
 	Spare bool `json:"spare,omitempty"`
