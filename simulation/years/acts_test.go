@@ -43,10 +43,11 @@ func (w *world) record(g *rand.Rand) { w.recordOne(g, time.Now()) }
 
 func (w *world) recordOne(g *rand.Rand, created time.Time) {
 	w.nextID++
-	m := drawMeeting(g, w.org, w.nextID, created)
+	m := drawMeeting(g, w.org, wideID(w.seed, w.nextID), created)
 	delay := []time.Duration{0, time.Minute, 10 * time.Minute, 2 * time.Hour, 30 * time.Hour}[g.IntN(5)]
 	m.ready = time.Now().Add(delay)
 	w.vary(m)
+	w.harden(m)
 	w.org.meetings = append(w.org.meetings, m)
 	w.journal.note("%s records %d, %s, ready after %s", m.recorder.name, m.id, m.sharing, delay)
 	w.change(m)

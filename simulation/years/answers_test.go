@@ -27,7 +27,7 @@ type question struct {
 // hasSummary reports whether a meeting ever gets a summary, action items and highlights.
 func (m *meeting) hasSummary() bool { return !m.isMute }
 
-func (m *meeting) start() time.Time { return m.created.Add(-30 * time.Minute) }
+func (m *meeting) start() time.Time { return m.created.Add(-m.length) }
 
 // drawQuestion draws a search. Its matcher reads the meeting at the service.
 func drawQuestion(g *rand.Rand, o *org) question {
@@ -121,7 +121,7 @@ type answers struct {
 
 // find returns the meetings that answer a person's query, and the facets.
 func (a *answers) find(p *person, query string) (found []int64, facets []search.Facet) {
-	r := search.Request{Query: query, Viewer: archive.ViewerWith(p.email), Limit: 100, Facets: true}
+	r := search.Request{Query: query, Viewer: p.viewer(), Limit: 100, Facets: true}
 	for {
 		answer, err := a.index.Search(a.ctx, r)
 		a.w.must(err, "search "+query)
@@ -147,7 +147,7 @@ func (a *answers) find(p *person, query string) (found []int64, facets []search.
 
 // comparePerson compares everything that a person finds, and its counts.
 func (a *answers) comparePerson(p *person) {
-	w, viewer := a.w, archive.ViewerWith(p.email)
+	w, viewer := a.w, p.viewer()
 	rows, err := a.archive.List(a.ctx, archive.ListQuery{Viewer: viewer, IncludeGone: true})
 	w.must(err, "list meetings")
 	var listed []int64
@@ -162,8 +162,8 @@ func (a *answers) comparePerson(p *person) {
 		if r.MeetingType != "" {
 			byType[r.MeetingType]++
 		}
-		if w.org.person(m.recorder.email) != nil {
-			byRecorder[m.recorder.email]++
+		if address := m.recorder.at(); w.org.isSteady(address) {
+			byRecorder[address]++
 		}
 		byMonth[m.start().UTC().Format("2006-01")]++
 	}
@@ -181,7 +181,7 @@ func (a *answers) comparePerson(p *person) {
 	w.must(err, "list people")
 	told := map[string]int{}
 	for _, who := range people {
-		if address := addressOf(who); w.org.person(address) != nil { // guests are known only from meetings
+		if address := addressOf(who); w.org.isSteady(address) { // guests are known only from meetings
 			told[address] = who.Meetings
 		}
 	}
@@ -217,7 +217,7 @@ func addressOf(who roster.Person) string {
 func (a *answers) ask(p *person, q question) {
 	w := a.w
 	found, _ := a.find(p, q.text)
-	rows, err := a.archive.List(a.ctx, archive.ListQuery{Viewer: archive.ViewerWith(p.email), IncludeGone: true})
+	rows, err := a.archive.List(a.ctx, archive.ListQuery{Viewer: p.viewer(), IncludeGone: true})
 	w.must(err, "list meetings")
 	var got, want []int64
 	for _, id := range found {

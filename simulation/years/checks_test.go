@@ -224,14 +224,14 @@ func (w *world) checkViewers() {
 			w.checkOutcast(p)
 			continue
 		}
-		rows, err := w.house.archive.List(context.Background(), archive.ListQuery{Viewer: archive.ViewerWith(p.email)})
+		rows, err := w.house.archive.List(context.Background(), archive.ListQuery{Viewer: p.viewer()})
 		w.must(err, "list meetings")
 		seen := map[int64]bool{}
 		for _, r := range rows {
 			m := w.meetingOf(r)
 			seen[m.id] = true
-			switch isImported := r.RecordingID >= firstForeignID; {
-			case isImported && m.recorder != p:
+			switch isImported := isForeign(r.RecordingID); {
+			case isImported && !p.hasImported(m):
 				w.fail("%s sees the imported meeting %d of %s", p.name, m.id, m.recorder.name)
 			case !isImported && w.isWatched(m) && !w.org.sees(p, m) && !w.isViewUnknown(p) && (w.isRead(p) || !w.isTeamUnknown(m) && !w.isAdminUnknown(p)):
 				w.fail("%s sees meeting %d, and not at the service", p.name, m.id)
@@ -239,14 +239,14 @@ func (w *world) checkViewers() {
 		}
 		for i, m := range w.org.meetings {
 			if i%5 == int(w.seed%5) {
-				visible, plays, err := w.house.archive.MayPlay(context.Background(), archive.ViewerWith(p.email), m.id)
+				visible, plays, err := w.house.archive.MayPlay(context.Background(), p.viewer(), m.id)
 				w.must(err, "read who may play a recording")
 				if row := seen[m.id]; visible != plays && !w.org.isLimited(p, m) || row && !visible {
 					w.fail("%s is listed meeting %d: %v, sees it: %v, and may play its recording: %v", p.name, m.id, row, visible, plays)
 				}
 			}
 			if w.isForbidden(p, m) {
-				_, plays, err := w.house.archive.MayPlay(context.Background(), archive.ViewerWith(p.email), m.id)
+				_, plays, err := w.house.archive.MayPlay(context.Background(), p.viewer(), m.id)
 				w.must(err, "read who may play a recording")
 				if plays {
 					w.fail("%s may play the recording of %d, which the service forbids", p.name, m.id)
@@ -258,7 +258,7 @@ func (w *world) checkViewers() {
 		}
 		for n := range w.oracle.imported {
 			// Who was deactivated once may still be called so by the last list that was read.
-			if m := w.foreignMeeting(n); m.recorder == p && !seen[m.id] && (w.isRead(p) || !p.wasDeactivated) {
+			if m := w.foreignMeeting(n); p.hasImported(m) && !seen[m.id] && (w.isRead(p) || !p.wasDeactivated) {
 				w.fail("%s does not see the own imported meeting %d", p.name, m.id)
 			}
 		}
@@ -311,7 +311,7 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 	parts, err := ar.PartsOf(ctx, m.id)
 	w.must(err, "read the parts")
 	w.checkDetails(m, row, parts)
-	for member, want := range m.content() {
+	for member, want := range w.contentOfNow(m) {
 		got := parts[api.Part(partOf(member))]
 		switch {
 		case s < settled || !w.isReady(m.id, member):

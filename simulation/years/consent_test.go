@@ -125,7 +125,7 @@ func (w *world) connectAgain() {
 func (w *world) replaceAccount(name string) {
 	list := slices.DeleteFunc(slices.Clone(w.config.accounts), func(a account) bool { return a.name == name })
 	if p := w.org.people[0]; len(list) == 0 && p.name != name {
-		list = append(list, account{name: p.name, email: p.email, key: p.key})
+		list = append(list, account{name: p.name, email: p.email, address: p.at(), key: p.key})
 		w.config.secrets[p.name] = w.newSecret(p.name)
 	}
 	if len(list) == 0 {
@@ -189,6 +189,7 @@ func (w *world) renewKeys() {
 func (w *world) mend() {
 	w.renewKeys()
 	w.correctTeams()
+	w.correctAddresses()
 	for _, a := range w.config.accounts {
 		if a.oauth && !w.app.isConnected(a.name) {
 			w.connect(a.name)
@@ -239,7 +240,7 @@ func (w *world) isBehind(ctx context.Context, ar *archive.Archive, m *meeting) b
 	parts, err := ar.PartsOf(ctx, m.id)
 	w.must(err, "read the parts")
 	isBehind := w.isNarrowed(m, row.SharedWith) || row.MeetingType != m.kind && w.isRefusedAnywhere(m)
-	for member, want := range m.content() {
+	for member, want := range w.contentOfNow(m) {
 		got := parts[api.Part(partOf(member))]
 		isBehind = isBehind || hasContent(got) && canonical(got) != canonical([]byte(want)) && w.isReturned(m, member, got, []byte(want))
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"minutebook/api"
-	"minutebook/archive"
 )
 
 // crm names the CRM whose matches a person is shown: the team's, or the own one where the person
@@ -27,8 +26,8 @@ func (w *world) matches(crm string, m *meeting) json.RawMessage {
 		return json.RawMessage(`{"error":"no CRM is connected"}`)
 	}
 	link := "https://crm.test/" + url.PathEscape(crm)
-	return fmt.Appendf(nil, `{"contacts":[{"name":%s,"email":"customer%d@customer.example","record_url":"%s/contacts/%d"}],"companies":[],"deals":[{"name":"%s deal","amount":%d.5,"record_url":"%s/deals/%d"}]}`,
-		quote(token(m.id)+contactIn+crm), m.id, link, m.id, token(m.id), m.id, link, m.id)
+	return fmt.Appendf(nil, `{"contacts":[{"name":%s,"email":"customer%d@customer.example","record_url":"%s/contacts/%d"}],"companies":[],"deals":[{"name":"%s deal","amount":%s,"record_url":"%s/deals/%d"}]}`,
+		quote(token(m.id)+contactIn+crm), m.id, link, m.id, token(m.id), cmp.Or(m.edges.amount, fmt.Sprintf("%d.5", m.id)), link, m.id)
 }
 
 const contactIn = " contact in "
@@ -62,7 +61,7 @@ func (w *world) checkMatches(m *meeting) {
 		if !p.isActive() {
 			continue
 		}
-		raw, err := w.house.archive.MeetingJSONFor(ctx, archive.ViewerWith(p.email), m.id)
+		raw, err := w.house.archive.MeetingJSONFor(ctx, p.viewer(), m.id)
 		if err != nil {
 			continue // who sees the meeting is judged by checkViewers
 		}

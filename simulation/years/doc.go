@@ -10,6 +10,9 @@
 //	weather_test.go   faults of the network and of answers
 //	rewrite_test.go   answers within the habits of the service and the storm
 //	shift_test.go     pages of a list that shift in the middle of a walk
+//	lacks_test.go     members that a kind of call lacks for an account
+//	edges_test.go     ids, lengths, offsets and times at their edges
+//	address_test.go   people's addresses, which change and are given to others
 //	strange_test.go   redirects, wrong types, odd headers and spellings
 //	sender_test.go    the service's webhooks to the receiver
 //	relay_test.go     the archive's own webhooks, and the people who receive them

@@ -20,7 +20,7 @@ const rush = 150
 // than a link for each recording and a few again, the content of each meeting by itself, two
 // looks at each recording that is being prepared, and some pages.
 func (w *world) checkHaste() {
-	i := slices.IndexFunc(w.config.accounts, func(a account) bool { return w.works(a) && len(a.teams) == 0 })
+	i := slices.IndexFunc(w.config.accounts, func(a account) bool { return w.works(a) && len(a.teams) == 0 && !w.lacksForGood(a.email) })
 	if i < 0 || !w.config.downloads || w.house == nil {
 		return
 	}
@@ -63,7 +63,7 @@ func (w *world) recordRush(p *person) (list []*meeting) {
 	g := newRand(w.seed, "rush")
 	for n := range rush {
 		w.nextID++
-		m := drawMeeting(g, w.org, w.nextID, time.Now().Add(-time.Duration(n)*time.Minute))
+		m := drawMeeting(g, w.org, wideID(w.seed, w.nextID), time.Now().Add(-time.Duration(n)*time.Minute))
 		m.recorder, m.speaker, m.ready, m.isMute, m.media, m.sharing, m.users = p, p.name, time.Now(), false, "video", "no_teams", nil
 		list = append(list, m)
 	}

@@ -28,7 +28,8 @@ import (
 
 // account is an account of the configuration.
 type account struct {
-	name, email string
+	name, email string // email is the one that the person keeps
+	address     string // the configured one
 	key         string
 	oauth       bool // connects through the app, without a key
 	teams       []string
@@ -58,6 +59,7 @@ type house struct {
 	service     *service.Service // nil unless it relays
 	idle        *service.Service // nil unless it does not relay, and a command needed it
 	access      *access.DB
+	elder       *house // whose export it reads; nil: none
 	notes       *notes.DB
 	activities  control.Activities
 	clients     map[string]*api.Client // by key
@@ -254,7 +256,7 @@ func (h *house) setAccounts(ctx context.Context) error {
 			}
 			secret = pair.Connection
 		}
-		list = append(list, archive.AccountSetting{Name: a.name, Email: a.email, Credential: digestOf(secret), Queries: syncer.Queries(a.recordedBy, a.teams)})
+		list = append(list, archive.AccountSetting{Name: a.name, Email: a.address, Credential: digestOf(secret), Queries: syncer.Queries(a.recordedBy, a.teams)})
 	}
 	return h.archive.SetAccounts(ctx, list)
 }

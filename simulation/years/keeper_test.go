@@ -124,7 +124,7 @@ func (w *world) configure(g *rand.Rand) {
 			w.config.accounts = slices.Delete(slices.Clone(w.config.accounts), i, i+1)
 			w.journal.note("account %s leaves the configuration", p.name)
 		case i < 0 && p.key != "":
-			w.config.accounts = append(slices.Clone(w.config.accounts), account{name: p.name, email: p.email, key: p.key})
+			w.config.accounts = append(slices.Clone(w.config.accounts), account{name: p.name, email: p.email, address: p.at(), key: p.key})
 			w.config.secrets[p.name] = w.newSecret(p.name)
 			w.journal.note("account %s enters the configuration", p.name)
 		}
@@ -217,6 +217,7 @@ func (w *world) restore(g *rand.Rand) {
 	w.disturbRelay()
 	w.restoreHooks(b.at)
 	w.start(dir)
+	w.correctAddresses()
 	w.later(time.Hour, "look for forgotten bytes", func() {
 		if w.house != nil && w.house.number == w.starts && !w.house.dead.Load() {
 			w.checkAllForgotten()

@@ -17,22 +17,43 @@ import (
 // personalNote is a note that a person wrote here.
 type personalNote struct {
 	meeting int64
-	author  string // address
+	author  string // address that the person keeps
 	text    string
 	private bool
 }
 
 // person returns the number of a person in the archive, which is added where it is not known.
-func (h *house) person(address string) (int64, error) {
-	p, err := h.access.PersonByAddress(context.Background(), address)
+func (h *house) person(kept string) (int64, error) {
+	p := h.w.org.person(kept)
+	here, err := h.find(p)
 	if !errors.Is(err, access.ErrNotFound) {
-		return p.ID, err
+		return here.ID, err
 	}
-	if _, err := command[control.Invited](context.Background(), h, "user.add", control.UserRequest{Address: address}, nil); err != nil {
+	q := control.UserRequest{Address: p.at()}
+	if p.address != "" {
+		q.Name = p.first
+	}
+	if h.elder != nil { // exports name people by their main addresses
+		if known, err := h.elder.find(p); err == nil {
+			q.Address = known.Addresses[0]
+		}
+	}
+	if _, err := command[control.Invited](context.Background(), h, "user.add", q, nil); err != nil {
 		return 0, err
 	}
-	p, err = h.access.PersonByAddress(context.Background(), address)
-	return p.ID, err
+	here, err = h.find(p)
+	return here.ID, err
+}
+
+// find finds a person by one of the addresses.
+func (h *house) find(p *person) (here access.Person, err error) {
+	for _, address := range p.addresses() {
+		here, err = h.access.PersonByAddress(context.Background(), address)
+		if !errors.Is(err, access.ErrNotFound) {
+			break
+		}
+	}
+	return here, err
 }
 
 // writeNote has a person add a note to a meeting, or change or delete one.
@@ -113,7 +134,7 @@ func (w *world) checkNotes() {
 	}
 	ctx, have := context.Background(), map[string]bool{}
 	for _, p := range w.org.people {
-		person, err := w.house.access.PersonByAddress(ctx, p.email)
+		person, err := w.house.find(p)
 		if errors.Is(err, access.ErrNotFound) {
 			person.ID = -1 // nobody's
 		} else {

@@ -27,9 +27,20 @@ type person struct {
 	views          []string        // other teams whose shared meetings the person sees
 	viewed         bool            // there were some once
 	crms           map[string]bool // that ever were the person's
+	address        string          // the present one, where email is one that the person keeps
+	former, given  []string        // addresses before, and those of them that somebody else was given
+	joined         time.Time
 }
 
 func (p *person) isActive() bool { return p.status == "active" }
+
+// since is when the person became a user.
+func (p *person) since() string {
+	if p.joined.IsZero() {
+		return "2024-01-01T00:00:00Z"
+	}
+	return stamp(p.joined)
+}
 
 // teamJSON is the name of the person's team; null without one.
 func (p *person) teamJSON() string {
@@ -43,6 +54,9 @@ func (p *person) teamJSON() string {
 type meeting struct {
 	id       int64
 	created  time.Time
+	length   time.Duration
+	edges    edges
+	address  string // the recorder's at that time, in the content; "": the present one
 	title    string
 	kind     string // the meeting type
 	recorder *person
@@ -71,7 +85,7 @@ type meeting struct {
 }
 
 // token is in every text of a meeting, and nowhere else.
-func token(id int64) string { return fmt.Sprintf("zq%06d", id) }
+func token(id int64) string { return fmt.Sprintf("zq%06d", id%1_000_000) }
 
 // tokens finds those of all meetings.
 var tokens = regexp.MustCompile(`zq[0-9]{6}`)
@@ -135,8 +149,8 @@ func quote(s string) string {
 func (m *meeting) transcript() string {
 	var lines []string
 	for i := range 3 + m.words%3 {
-		lines = append(lines, fmt.Sprintf(`{"speaker":{"display_name":%s,"matched_calendar_invitee_email":%s},"text":"%s spoken %d of version %d","timestamp":"00:%02d:01"}`,
-			quote(m.speaker), quote(m.recorder.email), token(m.id), i, m.words, i))
+		lines = append(lines, fmt.Sprintf(`{"speaker":{"display_name":%s,"matched_calendar_invitee_email":%s},"text":"%s spoken %d of version %d","timestamp":%q}`,
+			quote(m.speaker), quote(m.spokenAs()), token(m.id), i, m.words, m.edges.offset(i)))
 	}
 	return "[" + strings.Join(lines, ",") + "]"
 }
@@ -146,9 +160,12 @@ func (m *meeting) summary() string {
 }
 
 func (m *meeting) actionItems() string {
-	return fmt.Sprintf(`[{"description":"%[1]s task %[2]d","user_generated":false,"completed":%[3]v,"recording_timestamp":"00:01:00","recording_playback_url":"https://service.test/calls/%[4]d?timestamp=60.5","assignee":{"name":%[5]s,"email":%[6]s,"team":%[7]s}}]`,
-		token(m.id), m.items, m.items%2 == 1, m.id, quote(m.speaker), quote(m.recorder.email), m.recorder.teamJSON())
+	return fmt.Sprintf(`[{"description":"%[1]s task %[2]d","user_generated":false,"completed":%[3]v,"recording_timestamp":%[8]q,"recording_playback_url":"https://service.test/calls/%[4]d?timestamp=%[9]s","assignee":{"name":%[5]s,"email":%[6]s,"team":%[7]s}}]`,
+		token(m.id), m.items, m.items%2 == 1, m.id, quote(m.speaker), quote(m.recorder.email), m.recorder.teamJSON(), m.edges.task, m.edges.link)
 }
+
+// spokenAs is the address of the recorder in the content.
+func (m *meeting) spokenAs() string { return cmp.Or(m.address, m.recorder.email) }
 
 // content returns the members of a meeting that are read by themselves, by their names.
 func (m *meeting) content() map[string]string {
@@ -160,7 +177,7 @@ func (m *meeting) highlights() string {
 	if m.points > 0 {
 		number = fmt.Sprintf(" %d", m.points)
 	}
-	return fmt.Sprintf(`[{"type":"Objection","summary":"%s point%s","start_time":12.5,"end_time":20}]`, token(m.id), number)
+	return fmt.Sprintf(`[{"type":"Objection","summary":"%s point%s","start_time":%s,"end_time":%s}]`, token(m.id), number, m.edges.begin, m.edges.end)
 }
 
 func domainOf(email string) string {
@@ -174,7 +191,7 @@ func (m *meeting) spoken() string { return cmp.Or(m.language, "en") }
 // invitees are the members of calendar_invitees.
 func (m *meeting) invitees() string {
 	list := []string{fmt.Sprintf(`{"name":%s,"email":%s,"email_domain":%q,"is_external":%v,"matched_speaker_display_name":%s}`,
-		quote(m.speaker), quote(m.recorder.email), domainOf(m.recorder.email), m.recorder.isOutside, quote(m.speaker))}
+		quote(m.speaker), quote(m.spokenAs()), domainOf(m.recorder.at()), m.recorder.isOutside, quote(m.speaker))}
 	for _, g := range m.guests {
 		list = append(list, fmt.Sprintf(`{"name":%s,"email":%s,"email_domain":"outside.example","is_external":true,"matched_speaker_display_name":null}`,
 			quote("Guest "+g), quote(guestAddress(g))))
@@ -184,12 +201,12 @@ func (m *meeting) invitees() string {
 
 // object is the Meeting object with all content.
 func (m *meeting) object() []byte {
-	start := m.created.Add(-30 * time.Minute)
+	start, created := stampFully(m.start()), stampFully(m.created)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"title":%s,"meeting_title":%s,"meeting_type":%s,"recording_id":%d,"url":"https://service.test/calls/9%d","share_url":"https://service.test/share/%s",`,
 		quote(m.title), quote(m.title), quote(m.kind), m.id, m.id, token(m.id))
 	fmt.Fprintf(&b, `"created_at":%q,"scheduled_start_time":%q,"scheduled_end_time":%q,"recording_start_time":%q,"recording_end_time":%q,`,
-		stamp(m.created), stamp(start), stamp(m.created), stamp(start), stamp(m.created))
+		created, start, created, start, created)
 	domains := "only_internal"
 	if len(m.guests) > 0 || m.recorder.isOutside {
 		domains = "one_or_more_external"
@@ -197,7 +214,7 @@ func (m *meeting) object() []byte {
 	fmt.Fprintf(&b, `"calendar_invitees_domains_type":%q,"shared_with":%q,"transcript_language":%q,"meeting_url":null,`, domains, m.sharing, m.spoken())
 	fmt.Fprintf(&b, `"calendar_invitees":%s,`, m.invitees())
 	fmt.Fprintf(&b, `"recorded_by":{"name":%s,"email":%s,"email_domain":%q,"team":%s},`,
-		quote(m.recorder.name), quote(m.recorder.email), domainOf(m.recorder.email), m.recorder.teamJSON())
+		quote(m.recorder.name), quote(m.recorder.email), domainOf(m.recorder.at()), m.recorder.teamJSON())
 	fmt.Fprintf(&b, `"transcript":%s,"default_summary":%s,"action_items":%s,"highlights":%s,"crm_matches":null}`,
 		m.transcript(), m.summary(), m.actionItems(), m.highlights())
 	return b.Bytes()
@@ -211,7 +228,7 @@ func (o *org) directory() []byte {
 		teams = append(teams, object{"name": t, "created_at": "2024-01-01T00:00:00Z"})
 	}
 	for _, p := range o.people {
-		u := object{"name": p.name, "email": p.email, "status": p.status, "created_at": "2024-01-01T00:00:00Z", "teams": []string{}}
+		u := object{"name": p.name, "email": p.email, "status": p.status, "created_at": p.since(), "teams": []string{}}
 		if p.team != "" {
 			u["teams"] = []string{p.team}
 		}

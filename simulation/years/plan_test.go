@@ -69,6 +69,8 @@ func acts() []act {
 		{"relay more", 6, false, (*world).relay},
 		{"slow disk", 8, true, (*world).slowDown},
 		{"pair", 12, true, (*world).pair},
+		{"lack members", 16, true, (*world).lackMembers},
+		{"change address", 5, true, (*world).changeAddress},
 	}
 }
 
@@ -82,7 +84,7 @@ const firstNoted = 6000
 // firstUpgraded is the first seed with the upgrade of an archive with meetings.
 const firstUpgraded = 8000
 
-// firstStrict is the first seed of the newest world: a story names the content that was not shown,
+// firstStrict is the first seed of the world in which a story names the content that was not shown,
 // webhooks have drawn scopes, people may view other teams, pages shift and backups are encrypted in
 // some seeds.
 const firstStrict = 40000
@@ -221,6 +223,7 @@ func (w *world) calm() {
 	w.skew.Store(0)
 	w.bucket.calm()
 	w.disk.span.Store(nil)
+	w.endLacks()
 	w.setLimits(w.usualLimits())
 	w.later(2*time.Hour, "limits are usual", w.limitsAreUsual)
 	if w.house == nil {
@@ -246,9 +249,10 @@ func drawOrg(seed uint64) *org {
 		o.people = append(o.people, p)
 	}
 	o.founders = len(o.people)
+	o.newAddresses(seed)
 	for i := range 3 + r.IntN(20) {
 		created := firstDay.Add(-time.Duration(r.IntN(400*24)) * time.Hour)
-		m := drawMeeting(r, o, int64(i+1), created)
+		m := drawMeeting(r, o, wideID(seed, int64(i+1)), created)
 		m.ready = created
 		o.meetings = append(o.meetings, m)
 	}
@@ -257,7 +261,7 @@ func drawOrg(seed uint64) *org {
 
 func drawMeeting(r *rand.Rand, o *org, id int64, created time.Time) *meeting {
 	active := slices.DeleteFunc(slices.Clone(o.people), func(p *person) bool { return !p.isActive() })
-	m := &meeting{id: id, created: created.Truncate(time.Second), kind: "Weekly", words: 1, notes: 1, items: 1,
+	m := &meeting{id: id, created: created.Truncate(time.Second), length: 30 * time.Minute, edges: usualEdges(), kind: "Weekly", words: 1, notes: 1, items: 1,
 		sharing: []string{"no_teams", "single_team", "all_teams"}[r.IntN(3)], media: []string{"video", "video", "audio", "none"}[r.IntN(4)]}
 	m.title = fmt.Sprintf("%s first title", token(id))
 	m.recorder = active[r.IntN(len(active))]
@@ -286,7 +290,7 @@ func (w *world) drawSettings() settings {
 			continue
 		}
 		w.newKeyOnce(p)
-		s.accounts = append(s.accounts, account{name: p.name, email: p.email, key: p.key})
+		s.accounts = append(s.accounts, account{name: p.name, email: p.email, address: p.at(), key: p.key})
 		s.secrets[p.name] = w.newSecret(p.name)
 	}
 	if r := newRand(w.seed, "app"); w.seed >= firstWide && r.IntN(3) == 0 {

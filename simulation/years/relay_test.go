@@ -24,9 +24,11 @@ import (
 type hook struct {
 	id     string
 	secret string
-	owner  string // address
+	owner  string // address that the person keeps
 	made   time.Time
-	begin  time.Time // when it was made, by the service's clock and the program's; the earlier one
+	// address is the owner's when it was made.
+	address string
+	begin   time.Time // when it was made, by the service's clock and the program's; the earlier one
 	// since is the time from which on nothing disturbed it: own meetings that begin later
 	// have to be sent.
 	since time.Time
@@ -84,7 +86,8 @@ func (w *world) setRelays(on bool) {
 // makeHook makes a webhook of a person whom the archive knows.
 func (w *world) makeHook(owner string) {
 	ctx, h := context.Background(), w.house
-	key, err := h.service.CreateKey(ctx, owner)
+	address := w.org.person(owner).at()
+	key, err := h.service.CreateKey(ctx, address)
 	if err != nil {
 		w.journal.note("no webhook of %s: %v", owner, err)
 		return
@@ -115,7 +118,7 @@ func (w *world) makeHook(owner string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.hooks = append(w.hooks, &hook{id: made.ID, secret: made.Secret, owner: owner, made: time.Now(), begin: begin, since: time.Now().Add(relayRest),
+	w.hooks = append(w.hooks, &hook{id: made.ID, secret: made.Secret, owner: owner, address: address, made: time.Now(), begin: begin, since: time.Now().Add(relayRest),
 		scopes: scopes, includes: includes, ids: map[int64]string{}, sent: map[int64]bool{}, attempts: map[int64]int{}})
 }
 
@@ -223,7 +226,7 @@ func (w *world) receiveHook(sender *house, n int, header http.Header, body []byt
 	w.mu.Lock()
 	h := w.hooks[n]
 	w.mu.Unlock()
-	sees, isActive := sender.rightsOf(h.owner, about.ID) // the archive may log, and the log is read with the lock
+	sees, isActive := sender.rightsOf(h.address, about.ID) // the archive may log, and the log is read with the lock
 	w.mu.Lock()
 	now, forgot := w.now(), false
 	problem := func() string {
@@ -254,7 +257,7 @@ func (w *world) receiveHook(sender *house, n int, header http.Header, body []byt
 			return false
 		}):
 			return "has the webhook-id of another one"
-		case !m.created.Add(-30 * time.Minute).After(h.begin):
+		case !m.start().After(h.begin):
 			return "is history"
 		case w.org.person(h.owner).isActive() && !m.viewers[h.owner] && m.created.Sub(w.userChanged) > 5*24*time.Hour:
 			return "is about a meeting that its owner never could see"

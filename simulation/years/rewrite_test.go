@@ -16,9 +16,14 @@ type object = map[string]json.RawMessage
 // rewrite changes a JSON answer. shown tells the oracle of it.
 func (c wire) rewrite(k call, body []byte) (out []byte, shown func()) {
 	w := c.w
+	body = w.org.addressed(body)
 	var o object
 	if json.Unmarshal(body, &o) != nil {
 		return body, func() {}
+	}
+	kind := callKind(k)
+	if o["items"] != nil && k.path != "/meetings" {
+		w.stripItems(k.who, kind, o)
 	}
 	if strings.Contains(k.path, "/download") {
 		w.learnDownload(recordingOf(k.path), body)
@@ -99,6 +104,8 @@ func (c wire) rewriteList(k call, o object) []object {
 	var out, readable []object
 	for _, m := range items {
 		c.dress(k, m)
+		w.respellTimes(k.who, callKind(k), m)
+		w.strip(k.who, callKind(k), m)
 		id, _ := strconv.ParseInt(string(m["recording_id"]), 10, 64)
 		switch {
 		case k.hit("drop item"):
@@ -223,6 +230,7 @@ func (c wire) rewriteContent(k call, o object) []object {
 		}
 		return nil
 	}
+	c.w.strip(k.who, callKind(k), o)
 	return []object{{"recording_id": json.RawMessage(strconv.FormatInt(id, 10)), key: o[member]}}
 }
 

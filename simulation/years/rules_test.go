@@ -156,7 +156,7 @@ func (o *oracle) isKept(id int64, k keeping) bool {
 
 // deletes reports whether rules delete a meeting's recording.
 func (o *oracle) deletes(k keeping, m *meeting) bool {
-	return k.media > 0 && !o.isKept(m.id, k) && !o.w.believedTime().Before(m.created.Add(-30*time.Minute).Add(k.media))
+	return k.media > 0 && !o.isKept(m.id, k) && !o.w.believedTime().Before(m.start().Add(k.media))
 }
 
 // rule notes that the archive has been given rules.

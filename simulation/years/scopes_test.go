@@ -107,7 +107,7 @@ func (w *world) mustFire(h *hook, m *meeting) bool {
 func (w *world) checkRelay() {
 	for i, h := range w.hooks {
 		for _, m := range w.org.meetings {
-			isJudged := !h.ended && m.created.Add(-30*time.Minute).After(h.since) && !m.isMute && !m.wasDeleted && w.mustFire(h, m)
+			isJudged := !h.ended && m.start().After(h.since) && !m.isMute && !m.wasDeleted && w.mustFire(h, m)
 			if !isJudged || time.Since(m.ready) < 6*24*time.Hour || !w.isRead(w.org.person(h.owner)) || w.oracle.isHidden(m.id) || w.oracle.forgot[m.id] {
 				continue
 			}

@@ -123,7 +123,7 @@ func (w *world) announce(m *meeting) {
 			continue
 		}
 		g := w.dice.roll(fmt.Sprintf("webhook %d %s", m.id, a.name))
-		d := &delivery{account: a.name, id: fmt.Sprintf("msg_%d_%s", m.id, a.name), about: m.id, body: m.object(), again: g.IntN(5) == 0}
+		d := &delivery{account: a.name, id: fmt.Sprintf("msg_%d_%s", m.id, a.name), about: m.id, body: w.announced(a.email, m), again: g.IntN(5) == 0}
 		w.later(time.Duration(g.IntN(90))*time.Second, "announce", func() { w.send(d) })
 	}
 }

@@ -61,7 +61,7 @@ func (w *world) shiftPage(k call, before walk, visible map[int64]bool, items []o
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(visible)) {
-		isBefore := len(items) > 0 && w.org.meeting(id).created.After(w.org.meeting(idOf(items[0])).created)
+		isBefore := len(items) > 0 && w.org.meeting(id).start().After(w.org.meeting(idOf(items[0])).start())
 		if last := idOf(before.last); !before.visible[id] && isBefore && visible[last] && before.text == w.textOf(last) {
 			w.journal.note("%s is shown %d again, since %d has come into the list", k.who, last, id)
 			return slices.Insert(items, 0, maps.Clone(before.last))
@@ -84,7 +84,7 @@ func (w *world) visibleTo(email string) map[int64]bool {
 // textOf is a meeting as it is at the service; "": there is none.
 func (w *world) textOf(id int64) string {
 	if m := w.org.meeting(id); m != nil {
-		return string(m.object())
+		return string(w.org.addressed(m.object()))
 	}
 	return ""
 }

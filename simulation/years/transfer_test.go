@@ -49,7 +49,7 @@ func (w *world) foreignMeeting(n int) *meeting {
 	r := newRand(w.seed, fmt.Sprintf("foreign %d", n))
 	p := w.org.people[r.IntN(w.org.founders)]
 	return &meeting{id: int64(firstForeign + n), title: token(int64(firstForeign+n)) + " elsewhere", recorder: p, speaker: p.first,
-		created: firstDay.Add(-time.Duration(r.IntN(300*24)) * time.Hour), words: 1}
+		created: firstDay.Add(-time.Duration(r.IntN(300*24)) * time.Hour), length: 30 * time.Minute, edges: usualEdges(), words: 1}
 }
 
 // meetingOf returns the meeting of a row, at the service or imported.
@@ -67,7 +67,7 @@ func (w *world) named(id int64, title string) *meeting {
 		return m
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(strings.Fields(title + " ?")[0], "zq"))
-	if err != nil || id < firstForeignID {
+	if err != nil || !isForeign(id) {
 		return nil
 	}
 	return w.foreignMeeting(n - firstForeign)
@@ -86,7 +86,7 @@ func (w *world) toImport(g *rand.Rand) *task {
 	dir := filepath.Join(w.dir, "elsewhere", strconv.Itoa(n))
 	w.must(os.MkdirAll(dir, 0o700), "make a folder")
 	for name, text := range map[string]string{
-		"meeting.toml": fmt.Sprintf("title = %q\nstart = %s\nrecorded_by = \"%s <%s>\"\n", m.title, m.start().Format(time.RFC3339), m.speaker, m.recorder.email),
+		"meeting.toml": fmt.Sprintf("title = %q\nstart = %s\nrecorded_by = \"%s <%s>\"\n", m.title, m.start().Format(time.RFC3339), m.speaker, m.recorder.firstAddress()),
 		"talk.vtt":     fmt.Sprintf("WEBVTT\n\n00:01.000 --> 00:05.000\n<v %s>%s elsewhere\n", m.speaker, token(m.id)),
 	} {
 		w.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600), "write a meeting")
@@ -134,7 +134,7 @@ func (w *world) checkImported() {
 	rows, err := w.house.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}})
 	w.must(err, "list meetings")
 	for _, row := range rows {
-		if row.RecordingID < firstForeignID {
+		if !isForeign(row.RecordingID) {
 			continue
 		}
 		m := w.meetingOf(row)
@@ -210,7 +210,12 @@ func (w *world) judgeExport(h *house, dir string, before map[int64]map[string]st
 	empty := filepath.Join(w.dir, "read back")
 	other, err := archive.Open(ctx, archive.Options{Dir: empty, Create: true, Now: w.now, Running: runningTime(), Logger: w.logger})
 	w.must(err, "open an empty archive")
-	read := house{w: w, archive: other}
+	read := house{w: w, archive: other, elder: h}
+	defer func() {
+		if w.finding != "" { // else it is closed below
+			_ = other.Close()
+		}
+	}()
 	read.openSides(ctx)
 	for _, k := range slices.Sorted(maps.Keys(w.oracle.notes)) {
 		_, err := read.person(w.oracle.notes[k].author)

@@ -77,7 +77,7 @@ func (u *upstream) put(ctx context.Context, meetings ...*meeting) error {
 		shown := *m
 		if m.deleted {
 			nobody := *m.recorder
-			nobody.email, nobody.team = "nobody@gone.invalid", ""
+			nobody.email, nobody.address, nobody.team = "nobody@gone.invalid", "", ""
 			shown.recorder, shown.sharing = &nobody, "no_teams"
 		}
 		ob, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, time.Now(), shown.object())

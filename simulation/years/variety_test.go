@@ -1,6 +1,7 @@
 package years
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -116,10 +117,11 @@ func (o *org) outsider() *person {
 // here. A list shows it only where it names the recorder, or the recorder's team (specification 4.1).
 func (w *world) recordOutside(g *rand.Rand) {
 	w.nextID++
-	m := drawMeeting(g, w.org, w.nextID, time.Now())
+	m := drawMeeting(g, w.org, wideID(w.seed, w.nextID), time.Now())
 	m.recorder, m.users = w.org.outsider(), []string{w.config.accounts[g.IntN(len(w.config.accounts))].email}
 	m.speaker, m.ready = m.recorder.name, time.Now().Add(time.Minute)
 	w.vary(m)
+	w.harden(m)
 	w.org.meetings = append(w.org.meetings, m)
 	w.journal.note("%s records %d outside, and shares it with %v", m.recorder.name, m.id, m.users)
 	w.change(m)
@@ -127,7 +129,7 @@ func (w *world) recordOutside(g *rand.Rand) {
 
 // isListed reports whether the lists of an account that works show a meeting.
 func (w *world) isListed(a account, m *meeting) bool {
-	return w.works(a) && w.org.sees(w.org.person(a.email), m) && (!m.recorder.isOutside || slices.Contains(a.recordedBy, m.recorder.email) || slices.Contains(a.teams, m.recorder.team))
+	return w.works(a) && w.org.sees(w.org.person(a.email), m) && (!m.recorder.isOutside || slices.Contains(a.recordedBy, m.recorder.at()) || slices.Contains(a.teams, m.recorder.team))
 }
 
 // isShown reports whether the lists of a person's account show a meeting.
@@ -152,15 +154,21 @@ func (w *world) mayBeFetched(m *meeting) bool {
 }
 
 // join has somebody new join the organisation, at most a few times.
-func (w *world) join(g *rand.Rand) {
+func (w *world) join(g *rand.Rand) { w.joinAs(g, "") }
+
+// joinAs has somebody new join with an address; "": the person's own.
+func (w *world) joinAs(g *rand.Rand, address string) {
 	n := len(w.org.people)
 	if n >= w.org.founders+4 {
 		return
 	}
 	name := []string{"sam", "tia", "ute", "vic"}[n-w.org.founders]
 	p := &person{name: name, first: name, email: name + "@example.com", status: []string{"active", "invited"}[g.IntN(2)], team: w.org.teams[g.IntN(len(w.org.teams))]}
+	if w.seed >= firstHarsh {
+		p.email, p.address, p.joined = name+"@kept.invalid", cmp.Or(address, p.email), time.Now()
+	}
 	w.org.people = append(w.org.people, p)
-	w.journal.note("%s joins: %s, of %s", p.name, p.status, p.team)
+	w.journal.note("%s joins as %s: %s, of %s", p.name, p.at(), p.status, p.team)
 	w.putPeople()
 	if p.isActive() {
 		w.newKeyOnce(p)
@@ -173,7 +181,7 @@ func (w *world) changeLists(g *rand.Rand) {
 	if a.recordedBy = nil; g.IntN(3) > 0 {
 		a.recordedBy = []string{w.org.outsider().email}
 		if g.IntN(3) == 0 {
-			a.recordedBy = append(a.recordedBy, w.org.people[g.IntN(len(w.org.people))].email)
+			a.recordedBy = append(a.recordedBy, w.org.people[g.IntN(len(w.org.people))].at())
 		}
 	}
 	w.journal.note("account %s lists what %v recorded", a.name, a.recordedBy)
@@ -234,13 +242,15 @@ func (w *world) checkDetails(m *meeting, row *archive.Row, parts map[api.Part]js
 	for _, i := range inviteesOf(shown["calendar_invitees"]) {
 		invited = append(invited, i.address())
 	}
-	want := []string{m.recorder.email}
+	want := []string{w.org.shown(m.spokenAs())}
 	for _, g := range m.guests {
 		want = append(want, guestAddress(g))
 	}
 	slices.Sort(invited)
 	slices.Sort(want)
 	switch {
+	case w.seed >= firstHarsh && !row.Start.Equal(m.start()):
+		w.fail("meeting %d begins at %s, at the service at %s", m.id, row.Start, m.start())
 	case row.MeetingType != m.kind:
 		w.fail("meeting %d has the type %q, at the service %q", m.id, row.MeetingType, m.kind)
 	case row.Language != m.spoken():

@@ -46,6 +46,9 @@ func (w *world) checkWaste() {
 		}
 		directory := 4 + 2*(len(w.org.teams)+1)
 		enough := map[string]int{"heavy": nights*lists + rereads + 3*mute + 10}
+		if w.lacksForGood(a.email) {
+			enough["heavy"] += 2 * listed // its content is read alone
+		}
 		enough["global"] = nights*(lists*(pages+3)+directory) + enough["heavy"]
 		for class, most := range enough {
 			if n := calls[class] - before[class]; n > most {

@@ -28,6 +28,7 @@ type traits struct {
 	slowness     time.Duration // the longest way there and back
 	lacksDate    bool          // no Date header: a proxy takes it away
 	respells     bool          // members in any order, spaces, escaped letters
+	oldAddresses bool          // content has the address that its meeting's recorder then had
 	pageOffsets  bool          // a cursor is the number of meetings before the page
 }
 
@@ -44,6 +45,7 @@ func drawTraits(seed uint64, people []*person) traits {
 	t.lacksDate = r.IntN(3) == 0
 	t.respells = seed >= firstWide && r.IntN(3) == 0
 	t.pageOffsets = seed >= firstStrict && r.IntN(2) == 0
+	t.oldAddresses = seed >= firstHarsh && r.IntN(2) == 0
 	return t
 }
 
@@ -117,7 +119,7 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	sent := time.Now()
 	w.judgeLimits(c.h, r, began, sent)
-	resp, err := w.upstream.carrier.RoundTrip(r)
+	resp, err := w.upstream.carrier.RoundTrip(w.org.kept(r))
 	if err != nil {
 		return nil, err
 	}

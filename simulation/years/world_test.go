@@ -112,6 +112,7 @@ type world struct {
 	lowered  bool      // a limit is, or was a moment ago
 	shared   time.Time // until then another program uses a key
 	walks    map[string]walk
+	lacks    []lack
 	skewedAt time.Time // when the clock was last set
 }
 
@@ -213,6 +214,10 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	w.bucket = newObjects(filepath.Join(dir, "bucket"))
 	w.org = drawOrg(seed)
 	w.traits = drawTraits(seed, w.org.people)
+	for _, m := range w.org.meetings {
+		w.harden(m)
+	}
+	w.drawLacks()
 	var err error
 	if w.upstream, err = newUpstream(filepath.Join(dir, "service"), w.org, w); err != nil {
 		t.Fatal(err)
