@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
@@ -76,6 +77,42 @@ func TestEditsThatListsLackAreReadAgain(t *testing.T) {
 		time.Sleep(33 * day)
 		if !changed(t, ar, 1) {
 			t.Error("an edit of an older transcript is not read within the month")
+		}
+	})
+}
+
+// Many meetings at once, whose transcripts no list ever shows, are read one by one, though there are
+// more than are asked for alone, and though one of them has no transcript yet.
+func TestContentThatListsLackIsReadAlone(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const count = 30
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(1, newest, time.Hour))
+		u.Wire.Handler = lackTranscripts(u.Wire.Handler)
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{CatchUp: "*/5 * * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		silent := int64(count)
+		for id := int64(2); id <= count; id++ {
+			raw := rig.Meeting(id, time.Now().Add(time.Duration(id)*time.Second))
+			if id == silent {
+				raw = withoutTranscripts(t, raw)
+			}
+			ob, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, time.Now(), raw)
+			if err == nil {
+				_, err = u.Archive.Apply(t.Context(), []archive.Observation{ob})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		if c := meetingCounts(t, ar); c.Meetings != count || c.WithTranscript != count-1 {
+			t.Errorf("after two hours %+v", c)
 		}
 	})
 }

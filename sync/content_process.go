@@ -144,7 +144,11 @@ func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTa
 			if err != nil {
 				return s.postponeTasks(ctx, a, group, err)
 			}
-			group = rest
+			lacked, err := s.findLacked(ctx, a, group, t)
+			if err != nil {
+				return err
+			}
+			group = append(rest, lacked...)
 		}
 	}
 	for _, task := range group {
@@ -155,6 +159,30 @@ func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTa
 		}
 	}
 	return nil
+}
+
+// findLacked returns the tasks of a group that a list left without content, where the call for the
+// content of one of them finds it: a list may never have content for an account. At each try it asks
+// for another one, since that one may have none.
+func (s *Syncer) findLacked(ctx context.Context, a *account, group []contentTask, t *runStats) ([]contentTask, error) {
+	var lacked []contentTask
+	for _, old := range group {
+		if now, ok := s.content.get(old.RecordingID); ok && old.Tries > 0 && now.Tries > old.Tries {
+			lacked = append(lacked, now)
+		}
+	}
+	if len(lacked) == 0 {
+		return nil, nil
+	}
+	i := lacked[0].Tries % len(lacked)
+	asked := lacked[i]
+	if err := s.fetchContent(ctx, a, asked, t); err != nil {
+		return nil, s.postponeTasks(ctx, a, []contentTask{asked}, err)
+	}
+	if now, ok := s.content.get(asked.RecordingID); ok && now.Transcript == asked.Transcript && now.Summary == asked.Summary {
+		return nil, nil
+	}
+	return slices.Delete(lacked, i, i+1), nil
 }
 
 // skipForgotten removes the tasks of forgotten meetings: those that were written for a
