@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,8 +95,9 @@ type Archive struct {
 	closed  bool
 
 	buckets sync.Map // the works that [Archive.LockBuckets] holds
-	// These four are held while a bucket or a slow disk is waited for: who wants them waits no longer
+	// These five are held while a bucket or a slow disk is waited for: who wants them waits no longer
 	// than its context allows.
+	opening    *semaphore.Weighted // of 1; held while a side database is opened, or the archive closed
 	backups    *semaphore.Weighted // of 1; held while the list of forgotten meetings is written into a directory of backups
 	forgetting *semaphore.Weighted // of copyingWeight; 1 is held while something is erased, all while a copying begins
 	blobs      *semaphore.Weighted // of 1; held while a blob's references are counted and acted upon
@@ -128,7 +130,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		// 2 MB each, and 3 MB at most
 		judged: newRecent[judgedKey, judgement](16384), gists: newRecent[[32]byte, merge.Gist](16384), merged: newRecent[int64, mergedPart](1024),
 		erased: map[int64]Forgotten{}, cleared: map[int64]bool{}, copying: map[*copying]bool{},
-		backups: semaphore.NewWeighted(1), forgetting: semaphore.NewWeighted(copyingWeight), blobs: semaphore.NewWeighted(1), retention: semaphore.NewWeighted(1)}
+		opening: semaphore.NewWeighted(1), backups: semaphore.NewWeighted(1), forgetting: semaphore.NewWeighted(copyingWeight), blobs: semaphore.NewWeighted(1), retention: semaphore.NewWeighted(1)}
 	if a.running = o.Running; a.running == nil {
 		opened := a.now()
 		a.running = func() time.Duration { return a.now().Sub(opened) }
@@ -258,6 +260,10 @@ func newEpoch() string {
 
 // Close closes everything, and the directory's lock last. A second Close does nothing.
 func (a *Archive) Close() error {
+	if err := a.opening.Acquire(context.Background(), 1); err != nil { // a context that never ends
+		return err
+	}
+	defer a.opening.Release(1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -299,19 +305,21 @@ func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*s
 	if name != filepath.Base(name) || filepath.Ext(name) != ".db" {
 		return nil, fmt.Errorf("open side database: %q is not a plain *.db name", name)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed {
-		return nil, ErrClosed
+	if err := a.opening.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("open side database: %w", err)
 	}
+	defer a.opening.Release(1)
 	path := filepath.Join(a.dir, name)
-	if path == a.db.Path {
+	a.mu.Lock()
+	closed, side := a.closed, a.side
+	a.mu.Unlock()
+	switch {
+	case closed:
+		return nil, ErrClosed
+	case path == a.db.Path:
 		return nil, fmt.Errorf("open side database: %s is the archive itself", name)
-	}
-	for _, db := range a.side {
-		if db.Path == path {
-			return nil, fmt.Errorf("open side database: %s is open already", name)
-		}
+	case slices.ContainsFunc(side, func(db *sqlite.DB) bool { return db.Path == path }):
+		return nil, fmt.Errorf("open side database: %s is open already", name)
 	}
 	if err := a.refuseLostDB(ctx, name); err != nil {
 		return nil, err
@@ -326,6 +334,8 @@ func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*s
 	if err := a.noteCreated(ctx, name); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.side = append(a.side, db)
 	return db, nil
 }
