@@ -146,7 +146,7 @@ func (o *objects) isTroubled() bool {
 
 // isExcused reports whether a command failed because the bucket did.
 func (w *world) isExcused(err error) bool {
-	return err != nil && strings.Contains(err.Error(), bucketName) && w.bucket.isTroubled()
+	return err != nil && strings.Contains(err.Error(), bucketName) && (w.bucket.isTroubled() || w.disk.readsWereSlow())
 }
 
 // isLeftover reports whether a damage may be a recording in the bucket from after the backup

@@ -48,6 +48,12 @@ func (d *slowDisk) present() *slowSpan {
 	return nil
 }
 
+// readsWereSlow reports whether a call that ends now may have read a recording slowly.
+func (d *slowDisk) readsWereSlow() bool {
+	s := d.span.Load()
+	return s != nil && s.reads && time.Now().Before(s.until.Add(s.most))
+}
+
 // wait lasts as long as a commit to a database does, or until the program is dead.
 func (d *slowDisk) wait(h *house, path string) {
 	s, name := d.present(), filepath.Base(path)
