@@ -22,7 +22,7 @@ func Empty(raw json.RawMessage) bool {
 	case len(raw) == 1: // a digit, or no JSON
 		return false
 	}
-	return isEmptyPart(raw) && json.Valid(raw) // of what is not JSON, isEmptyPart says anything
+	return isEmptyPart(raw) && json.Valid(raw) // isEmptyPart may call bytes empty that are no JSON
 }
 
 // Judge returns [rawjson.Hash] and [Empty]. ok reports whether raw is JSON. If it is

@@ -46,7 +46,7 @@ type Options struct {
 	// MediaLine leads to the bucket of the recordings.
 	MediaLine bucket.Line
 	// Schemas are the migrations of the databases that [Archive.SideDB] opens later, by their
-	// names. With them, Open refuses what SideDB would refuse.
+	// names. With them, Open refuses the databases that SideDB would refuse.
 	Schemas map[string]fs.FS
 	Logger  zerolog.Logger
 	Now     func() time.Time // time.Now when nil

@@ -13,7 +13,7 @@ import (
 
 // TestManyVisitorsAtOnce has the owner, an admin and two people ask for every page and every
 // answer at once, each from another place in the list, and write notes, while meetings arrive
-// and are indexed. It is what the race detector sees of most pages: their own tests do one step
+// and are indexed. The race detector sees most pages here alone: their own tests do one step
 // after the other.
 func TestManyVisitorsAtOnce(t *testing.T) {
 	s := newSite(t)

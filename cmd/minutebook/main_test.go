@@ -157,7 +157,7 @@ func checkShape(t *testing.T, shape reflect.Type, args []string) {
 	}
 }
 
-// patience is how long a test waits for what takes a second or two on an idle machine. It is
+// patience is how long a test waits for an event that comes within a second or two on an idle machine. It is
 // long, so that a loaded one fails no test, and ends well before a test's own time.
 const patience = 5 * time.Minute
 

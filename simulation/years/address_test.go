@@ -48,7 +48,7 @@ func (o *org) holder(address string) *person {
 	return o.people[i]
 }
 
-// addressed puts the present addresses of people into what the sandbox says.
+// addressed puts the present addresses of people into the sandbox's answers.
 func (o *org) addressed(raw []byte) []byte {
 	var pairs []string
 	for _, p := range o.people {
@@ -108,7 +108,7 @@ func (w *world) changeAddress(g *rand.Rand) {
 }
 
 // correctAddresses has the owner of the archive write new addresses into the configuration, give
-// them to the people here, and end what people made for former ones at the archive's own service
+// them to the people here, and end the webhooks that people made for former ones at the archive's own service
 // (docs/service.md).
 func (w *world) correctAddresses() {
 	if w.seed < firstHarsh {

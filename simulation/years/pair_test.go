@@ -40,20 +40,20 @@ func (w *world) pair(g *rand.Rand) {
 	if w.disk.present() == nil {
 		w.slowFor(time.Duration(1+g.IntN(60))*time.Minute, most, g.IntN(2) == 0)
 	}
-	one := h.begin(first)
+	firstAnswer := h.begin(first)
 	time.Sleep(between)
-	two := h.begin(second)
+	secondAnswer := h.begin(second)
 	if kill > 0 {
 		time.Sleep(kill)
 		if w.house == h && !h.dead.Load() {
-			w.journal.note("meanwhile %d of them have ended", len(one)+len(two))
+			w.journal.note("meanwhile %d of them have ended", len(firstAnswer)+len(secondAnswer))
 			w.killProgram(g)
 		}
 	}
 	for _, given := range []struct {
 		*task
 		answer chan error
-	}{{first, one}, {second, two}} {
+	}{{first, firstAnswer}, {second, secondAnswer}} {
 		err := <-given.answer
 		if given.isRefused(err) {
 			w.journal.note("%s is refused: %v", given.name, err)

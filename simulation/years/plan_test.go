@@ -89,7 +89,7 @@ const firstUpgraded = 8000
 // some seeds.
 const firstStrict = 40000
 
-// firstHarsh is the first seed of the newest world: docs/proof.md says by what it is harsher.
+// firstHarsh is the first seed of the newest world: docs/proof.md lists its faults.
 const firstHarsh = 45000
 
 // countActs returns how many acts a seed has.
