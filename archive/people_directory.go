@@ -330,11 +330,12 @@ func apiTime(ms sql.NullInt64) api.Time {
 
 // OtherOrganisation returns an account that is read and belongs to another organisation of the
 // service than the given one, "" where none is known. The accounts of an organisation are shown the
-// same teams and meeting types (specification 4.2, 4.7): those of another one have none in common, by
-// name and date. It takes lists that both were shown.
+// same teams and meeting types (specification 4.2, 4.7): those of another one have none in common. A name
+// can change between two reads, so they are told apart by their dates, where both have one. It takes
+// lists that both were shown.
 func (a *Archive) OtherOrganisation(ctx context.Context, account string) (other string, err error) {
 	err = a.db.R.QueryRowContext(ctx, `WITH shown AS (SELECT account, 'team' AS kind, name, created_at FROM teams UNION ALL SELECT account, 'type', name, created_at FROM meeting_types),
-			pairs AS (SELECT y.account, x.name = y.name AND (x.created_at = y.created_at OR x.created_at IS NULL OR y.created_at IS NULL) AS same
+			pairs AS (SELECT y.account, iif(x.created_at IS NULL OR y.created_at IS NULL, x.name = y.name, x.created_at = y.created_at) AS same
 				FROM shown x JOIN shown y USING (kind) WHERE x.account = ?1 AND y.account NOT IN (?1, '`+LocalAccount+`'))
 		SELECT coalesce((SELECT account FROM pairs WHERE `+readTerm+` GROUP BY account HAVING max(same) = 0 ORDER BY account LIMIT 1), '')`, account).Scan(&other)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // meeting types, and those of another have none of them.
 func TestAccountsOfDifferentOrganisations(t *testing.T) {
 	day := func(n int) api.Time { return api.TimeOf(time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC)) }
-	sales, sales2, research := api.Team{Name: "Sales", CreatedAt: day(1)}, api.Team{Name: "Sales", CreatedAt: day(2)}, api.Team{Name: "Research", CreatedAt: day(1)}
+	sales, sales2, research := api.Team{Name: "Sales", CreatedAt: day(1)}, api.Team{Name: "Sales", CreatedAt: day(2)}, api.Team{Name: "Research", CreatedAt: day(4)}
 	weekly, weekly2 := api.MeetingType{Name: "Weekly", CreatedAt: day(1)}, api.MeetingType{Name: "Weekly", CreatedAt: day(2)}
 	type lists struct {
 		teams []api.Team
@@ -26,6 +26,7 @@ func TestAccountsOfDifferentOrganisations(t *testing.T) {
 		"one new team":                {lists{[]api.Team{sales}, nil}, lists{[]api.Team{sales, research}, nil}, false, ""},
 		"a name of both":              {lists{[]api.Team{sales, research}, nil}, lists{[]api.Team{sales2}, nil}, false, "bob"},
 		"a team without a date":       {lists{[]api.Team{sales}, nil}, lists{[]api.Team{{Name: "Sales"}}, nil}, false, ""},
+		"a team with another name":    {lists{[]api.Team{sales}, nil}, lists{[]api.Team{{Name: "Trade", CreatedAt: day(1)}}, nil}, false, ""},
 		"nothing in common":           {lists{[]api.Team{research}, []api.MeetingType{weekly}}, lists{[]api.Team{sales}, []api.MeetingType{weekly2}}, false, "bob"},
 		"refused to bob by now":       {lists{[]api.Team{research}, nil}, lists{[]api.Team{sales}, nil}, true, ""},
 		"a type in common":            {lists{[]api.Team{research}, []api.MeetingType{weekly}}, lists{[]api.Team{sales}, []api.MeetingType{weekly}}, false, ""},

@@ -130,8 +130,8 @@ func fitOnePage(x, y contentTask) bool {
 	return x.List == y.List && x.Reread == y.Reread && x.Created.Sub(y.Created).Abs() < onePageSpan
 }
 
-// processGroup fulfils tasks with a page of a list where that is worth it, and
-// the others one by one, as all that a list has lacked. A failed call postpones its tasks. Only an error that
+// processGroup fulfils tasks with a page of a list where that is worth it, and the others one by
+// one, also those whose content lists lack. A failed call postpones its tasks. Only an error that
 // concerns the whole account is returned.
 func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTask, t *runStats) error {
 	group, err := s.skipForgotten(ctx, group)

@@ -29,7 +29,7 @@ type player struct {
 func (s *server) newPlayer(r *http.Request, row *archive.Row, at, end time.Duration) (player, error) {
 	p := player{Preload: "metadata"}
 	if s.reads.audit != nil {
-		p.Preload = "none" // which would be a playing
+		p.Preload = "none" // a part that is read counts as played
 	}
 	_, mayPlay, err := s.Archive.MayPlay(r.Context(), viewerOf(r.Context()), row.RecordingID)
 	if err != nil {

@@ -71,7 +71,7 @@ func (h *house) begin(t *task) (answer chan error) {
 	return answer
 }
 
-// isRefused reports whether a command was refused in words that say what runs beside it.
+// isRefused reports whether a command was refused in words that name the command beside it.
 func (t *task) isRefused(err error) bool {
 	if err == nil {
 		return false
