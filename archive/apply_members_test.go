@@ -43,6 +43,8 @@ func TestMembersAreMergedByTheTable(t *testing.T) {
 		"recorder of another name": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
 			`"recorded_by":{"name":"Cy","email":null,"team":null}`, `"recorded_by":{"name":"Cy","email":null,"team":null}`},
 		"empty list": {`"calendar_invitees":[{"name":"Ann"}]`, `"calendar_invitees":[{"name":""}]`, `"calendar_invitees":[{"name":"Ann"}]`},
+		"a list of nobody": {`"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":false}]`,
+			`"calendar_invitees":[{"name":null,"email_domain":"x","is_external":true},{"email":5}]`, `"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":false}]`},
 		"the newest decides who": {`"calendar_invitees":[{"name":"Ann","email":"ann@x"},{"name":"Bob","email":"bob@x"}]`,
 			`"calendar_invitees":[{"name":null,"email":"bob@x"},{"name":"Cy","email":"cy@x"}]`,
 			`"calendar_invitees":[{"name":"Bob","email":"bob@x"},{"name":"Cy","email":"cy@x"}]`},

@@ -68,7 +68,9 @@ func taskKey(id int64) string { return taskPrefix + strconv.FormatInt(id, 10) }
 
 // nextAttempt returns the task after an attempt at now that found no content;
 // ok is false when it was attempted often enough. Attempts that were due while
-// nothing ran are not made up one by one.
+// nothing ran are not made up one by one, but when all intervals have passed, a day follows
+// each attempt until there were as many as intervals: a clock that was ahead for an hour, or a
+// week without the program, ends no waiting.
 func (a contentTask) nextAttempt(now time.Time) (next contentTask, ok bool) {
 	a.Tries++
 	if a.Reread {
@@ -77,13 +79,14 @@ func (a contentTask) nextAttempt(now time.Time) (next contentTask, ok bool) {
 	if a.First.After(now) {
 		a.First = now // a wrong clock dated it
 	}
+	a.Dated = now
 	for _, after := range retryIntervals() {
-		if due := a.First.Add(after); due.After(now) {
-			a.Due, a.Dated = due, now
+		if a.Due = a.First.Add(after); a.Due.After(now) {
 			return a, true
 		}
 	}
-	return a, false
+	a.Due = now.Add(24 * time.Hour)
+	return a, a.Tries <= len(retryIntervals())
 }
 
 // postponed returns the task after a failed call, which says nothing about the

@@ -38,6 +38,35 @@ func TestLateSkipsLooksThatWereSleptThrough(t *testing.T) {
 	}
 }
 
+// A clock that was ahead by forty days, or a program that did not run for so long, does not end
+// the waiting for content; attempts end nevertheless.
+func TestALeapOfTheClockEndsNoWaiting(t *testing.T) {
+	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	for tries := range 12 {
+		a, ok, now := contentTask{Created: start, First: start, Due: start}, true, start
+		for range tries {
+			a, ok = a.nextAttempt(now)
+			now = a.Due
+		}
+		ahead := now.Add(40 * 24 * time.Hour)
+		a, ok = a.nextAttempt(ahead)
+		if want := tries < len(retryIntervals()); ok != want {
+			t.Errorf("after %d attempts and a leap: waited for %v, want %v", tries, ok, want)
+			continue
+		}
+		if at := a.dueAt(now); ok && at.After(now) {
+			t.Errorf("the clock is right again, %s, and the next attempt is at %s", now, at)
+		}
+		n := a.Tries
+		for now = ahead; ok; now = a.Due {
+			a, ok = a.nextAttempt(now)
+			if n++; n > 20 {
+				t.Fatalf("after %d attempts and a leap: the attempts do not end", tries)
+			}
+		}
+	}
+}
+
 func TestDailyLooksAtOldMeetingsTakeSpareCalls(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	for _, created := range []time.Time{now, now.AddDate(-1, 0, 0)} {

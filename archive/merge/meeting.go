@@ -180,7 +180,7 @@ func (m *merging) distinct(key string, inputs []int) (at []int) {
 // The ranks of a value.
 const (
 	rankNone    = iota // null, or without content
-	rankOther          // of another type than the key is known for
+	rankOther          // of another type than the key is known for, or invitees without name and address
 	rankContent        // anything else
 )
 
@@ -203,7 +203,8 @@ func rank(key string, value json.RawMessage) int {
 	case api.Empty(value):
 		return rankNone
 	case typed && bytes.IndexByte([]byte(begins), value[0]) < 0,
-		slices.Contains(timeKeys, key) && !isTime(value):
+		slices.Contains(timeKeys, key) && !isTime(value),
+		key == keyInvitees && !namesAnybody(value):
 		return rankOther
 	}
 	return rankContent

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"minutebook/api"
@@ -97,6 +98,14 @@ type invited struct {
 	people    []*person
 	byAddress map[string]*person // the first with it
 	byName    map[string][]*person
+}
+
+// namesAnybody reports whether an invitee of a list has a name or an address.
+func namesAnybody(raw json.RawMessage) bool {
+	return slices.ContainsFunc(elements(raw), func(element json.RawMessage) bool {
+		p := readPerson(element)
+		return p.address != "" || p.name != ""
+	})
 }
 
 func readInvited(raw json.RawMessage) *invited {

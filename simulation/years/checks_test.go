@@ -72,7 +72,7 @@ func (w *world) checkVersions(id int64, keys []string) {
 			w.fail("meeting %d has a version twice: %s", id, key)
 		}
 		have[key] = true
-		current[part] = current[part] || r.Current && hasContent(raw)
+		current[part] = current[part] || r.Current && (hasContent(raw) || part == api.PartCRM && hasMatches(raw))
 	}
 	isOfRow := func(key string) bool { return !slices.Contains(contentKeys, strings.Split(key, "/")[1]) }
 	w.checkRow(id, list, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !isOfRow(key) }))

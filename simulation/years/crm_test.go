@@ -42,6 +42,27 @@ func crmIn(raw []byte) string {
 	return crm
 }
 
+// hasMatches reports whether CRM matches have a text or number in a contact, a company or a deal: the
+// members with the token in them may be lacking, and what is left is content.
+func hasMatches(raw []byte) bool {
+	var matches map[string]any
+	if json.Unmarshal(raw, &matches) != nil {
+		return false
+	}
+	for _, kind := range []string{"contacts", "companies", "deals"} {
+		list, _ := matches[kind].([]any)
+		for _, entry := range list {
+			members, _ := entry.(map[string]any)
+			for _, value := range members {
+				if value != nil && value != "" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // noteCRMs notes by which CRMs each person has been shown matches.
 func (o *org) noteCRMs() {
 	for _, p := range o.people {
