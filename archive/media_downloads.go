@@ -30,7 +30,7 @@ const (
 type Download struct {
 	RecordingID int64
 	State       DownloadState
-	Due         time.Time // nothing is done with it before
+	Due         time.Time // nothing is done with it before; of one that was refused or has none: since when
 	Account     string    // the account whose credential requested it
 	DownloadID  string
 	RequestedAt time.Time // of one that waits in the queue: when Due was set
@@ -186,19 +186,26 @@ func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int)
 	return ids, nil
 }
 
-// WantedDownload returns a recording's row of the queue when it may be requested at now,
-// ErrNotFound otherwise.
+// WantedDownload returns a recording's row of the queue, as wanted, when it may be requested at
+// now, ErrNotFound otherwise.
 func (a *Archive) WantedDownload(ctx context.Context, id int64, now time.Time) (Download, error) {
-	return firstDownload(a.readDownloads(ctx, `WHERE `+isWanted+` AND d.recording_id = ?3`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), id))
+	d, err := firstDownload(a.readDownloads(ctx, `WHERE `+isWanted+` AND d.recording_id = ?3`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), id))
+	d.State = DownloadWanted
+	return d, err
 }
 
-const isWanted = `d.state = 'wanted' AND (d.due_at NOT BETWEEN ?1 + 1 AND ?2 OR d.requested_at > ?1)`
+// isWanted is true for the recordings that may be requested. What a clock dated that was ahead
+// counts as due, and its refusals count for nothing: by that clock the meeting may have seemed too
+// old to get a recording still.
+const isWanted = `(d.state = 'wanted' AND (d.due_at NOT BETWEEN ?1 + 1 AND ?2 OR d.requested_at > ?1)
+	OR d.state IN ('refused', 'none') AND d.due_at > ?1)`
 
 // NextWanted returns when, from now on, the next row may be requested, or the zero
 // time when none is wanted.
 func (a *Archive) NextWanted(ctx context.Context, now time.Time) (time.Time, error) {
 	var due sql.NullInt64
-	err := a.db.R.QueryRowContext(ctx, `SELECT min(iif(due_at > ?1 OR requested_at > ?2, ?2, due_at)) FROM downloads WHERE state = 'wanted'`,
+	err := a.db.R.QueryRowContext(ctx, `SELECT min(iif(state <> 'wanted' OR due_at > ?1 OR requested_at > ?2, ?2, due_at)) FROM downloads
+		WHERE state = 'wanted' OR state IN ('refused', 'none') AND due_at > ?2`,
 		now.Add(longestPatience).UnixMilli(), now.UnixMilli()).Scan(&due)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the next download: %w", err)

@@ -49,7 +49,7 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 		if len(row.RefusedBy) == 0 {
 			row.Reason = "no configured account sees the meeting"
 		}
-		row.State, row.Account, row.Due = archive.DownloadRefused, "", l.s.now()
+		row.State, row.Account = archive.DownloadRefused, ""
 		return l.closeRow(ctx, t, row)
 	}
 	if row.Account != a.Name {

@@ -27,8 +27,11 @@ const failedPause = time.Minute
 
 // saveRow writes the row of a task to the archive and then makes it the task's.
 func (l *downloader) saveRow(ctx context.Context, t *downloadTask, row archive.Download) error {
-	if row.State == archive.DownloadWanted {
-		row.RequestedAt = l.s.now() // which dated Due: in the future it was a wrong clock's
+	switch row.State { // what lies in the future later was dated by a wrong clock
+	case archive.DownloadWanted:
+		row.RequestedAt = l.s.now() // which dated Due
+	case archive.DownloadRefused, archive.DownloadNone:
+		row.Due = l.s.now()
 	}
 	if err := l.s.archive.SaveDownload(context.WithoutCancel(ctx), row); err != nil {
 		return err

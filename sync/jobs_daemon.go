@@ -87,7 +87,8 @@ func (s *Syncer) awaitRetry(ctx context.Context, failed time.Time, wait time.Dur
 }
 
 // awaitTime waits for the next time of a table, and reports whether it came before
-// changed was closed and ctx ended. It plans again after the clock was set back.
+// changed was closed and ctx ended. It plans again after the clock was set back, and has the
+// recordings looked at that were refused by the clock before.
 func (s *Syncer) awaitTime(ctx context.Context, table timetable, changed <-chan struct{}) bool {
 	last := s.now()
 	next := table.next(last)
@@ -95,6 +96,7 @@ func (s *Syncer) awaitTime(ctx context.Context, table timetable, changed <-chan 
 		now := s.now()
 		if now.Before(last) {
 			next = table.next(now)
+			s.downloads.wakeForChange()
 		}
 		last = now
 		var timer <-chan time.Time // nil: never
