@@ -228,8 +228,8 @@ func (a *Archive) dropUnattached(ctx context.Context, id int64, importing bool, 
 	return nil
 }
 
-// sweepUnattached deletes the files that a killed import was storing when their meeting was
-// forgotten. The next start does it where the bucket does not answer.
+// sweepUnattached deletes the files that a killed import was storing: another import reads them
+// again where they came from. The next start does it where the bucket does not answer.
 func (a *Archive) sweepUnattached(ctx context.Context) error {
 	unattached, err := a.readUnattached(ctx)
 	if err != nil {
@@ -239,12 +239,24 @@ func (a *Archive) sweepUnattached(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	fetched, err := sqlite.Column[string](ctx, a.db.R, `SELECT sha256 FROM downloads WHERE sha256 <> ''`)
+	if err != nil {
+		return fmt.Errorf("read recordings that were fetched: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	for id := range forgotten {
-		if err := a.dropUnattached(ctx, id, false); err != nil {
-			a.log.Warn().Err(err).Msg("recordings of forgotten meetings, whose import was interrupted, were not deleted")
-			return nil
+	for sha, ids := range unattached {
+		for _, id := range ids {
+			switch {
+			case forgotten[id]:
+				err = a.dropUnattached(ctx, id, false)
+			case !slices.Contains(fetched, sha): // which is attached soon
+				err = a.DropExpected(ctx, id, sha)
+			}
+			if err != nil {
+				a.log.Warn().Err(err).Msg("recordings whose import was interrupted were not deleted; the next start tries again")
+				return nil
+			}
 		}
 	}
 	return nil

@@ -162,6 +162,43 @@ func TestForgetFindsRecordingsThatWereNeverAttached(t *testing.T) {
 	}
 }
 
+// The start after a killed import deletes the file that it was storing, and no other: none that a
+// meeting has, that a download has fetched, or that lies aside.
+func TestAStartDeletesWhatAKilledImportStored(t *testing.T) {
+	const word = "Xylophonist "
+	a := newArchive(t)
+	expect := func(what string) string {
+		t.Helper()
+		b, err := a.media.Put(t.Context(), strings.NewReader(word+what))
+		if err = errors.Join(err, a.ExpectMedia(t.Context(), 1, b.SHA256)); err != nil {
+			t.Fatal(err)
+		}
+		return b.SHA256
+	}
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "said")))
+	aside := expect("put aside")
+	verify(t, a, VerifyOptions{Repair: true})
+	expect("stored")
+	attached, fetched := withMedia(t, a, 1, word+"attached").SHA256, expect("fetched")
+	if err := errors.Join(a.ExpectMedia(t.Context(), 1, attached),
+		a.SaveDownload(t.Context(), Download{RecordingID: 1, State: DownloadReady, SHA256: fetched})); err != nil {
+		t.Fatal(err)
+	}
+	dir := a.dir
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a = openArchive(t, dir)
+	want := slices.Sorted(slices.Values([]string{aside, attached, fetched}))
+	if got := slices.Sorted(slices.Values(filesWith(t, a.dir, word))); !slices.Equal(got, want) {
+		t.Errorf("after a start there are %v; want %v", got, want)
+	}
+	marks, err := a.Marks(t.Context(), unattachedMark)
+	if _, isAside := marks[markUnattached(aside, 1).Key]; err != nil || len(marks) != 2 || !isAside {
+		t.Errorf("marks %v, %v", marks, err)
+	}
+}
+
 // TestARepairKeepsNothingOfAForgottenMeeting goes on with repairs of a revision and of a
 // recording whose meeting was forgotten after they had read the damage. Nor does it keep a
 // recording that forget has not deleted yet, or call any of it damage.
