@@ -205,7 +205,9 @@ func (w *world) checkWhole(s stage) {
 	w.checkMemory()
 	if s == whole {
 		w.checkExpired()
-		w.checkWaste()
+		if w.seed < firstHarsh {
+			w.checkWaste()
+		}
 	}
 	if s >= settled {
 		w.noteCalls()

@@ -17,6 +17,7 @@
 //	sender_test.go    the service's webhooks to the receiver
 //	relay_test.go     the archive's own webhooks, and the people who receive them
 //	scopes_test.go    their scopes: who is sent which meetings, with which content
+//	owed_test.go      that they are sent each meeting that they have to be
 //	house_test.go     the program: archive, sync and receiver, started and killed
 //	tasks_test.go     the commands that a person gives, and how their answers are judged
 //	pair_test.go      two of them at once
@@ -38,6 +39,8 @@
 //	limits_test.go    lowered limits that the program was told
 //	variety_test.go   seeds from 30000 on: parts of their own time, more edits and shares, people who join
 //	crm_test.go       likewise, CRM matches by team
+//	haste_test.go     many meetings at once, by the limits
+//	recovery_test.go  likewise, after a trouble that held up the work
 //	checks_test.go    the properties that must hold, and when
 //	residue_test.go   that nothing is left of forgotten meetings and of secrets
 //	answers_test.go   after a year: searches and counts, for each person

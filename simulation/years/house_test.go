@@ -77,6 +77,7 @@ type house struct {
 	locks       []func()    // end that
 	failing     atomic.Bool // the next commit fails
 	failedAt    atomic.Int64
+	troubled    atomic.Int64 // since when it is sick or locked
 	wasSick     atomic.Bool  // commits failed at some time
 	losesTokens atomic.Bool  // it is killed before the next answer with tokens
 	fatal       atomic.Int64 // commits until it is killed; 0: never

@@ -84,6 +84,9 @@ func (w *world) sickDisk(g *rand.Rand) {
 	d, began := time.Duration(10+g.IntN(3*3600))*time.Second, time.Now() // an event may keep the driver longer
 	w.journal.note("the disk fails for %s", d)
 	w.oracle.mayExpire()
+	if _, isSick := w.sickSince(); !isSick {
+		h.troubled.Store(time.Now().UnixNano())
+	}
 	h.sick.Store(1)
 	w.later(d, "heal", func() {
 		w.journal.note("the disk is well again")

@@ -124,11 +124,11 @@ func (w *world) checkExportedNotes(h *house, content map[int64]map[string]string
 
 // checkNotes compares the notes that each person reads: the own ones and those for all.
 func (w *world) checkNotes() {
-	want := map[string]bool{} // "ADDRESS MEETING TEXT"
+	want := map[string]bool{} // "ADDRESS on MEETING: TEXT"
 	for _, n := range w.oracle.notes {
 		for _, p := range w.org.people {
 			if n.author == p.email || !n.private {
-				want[fmt.Sprint(p.email, n.meeting, n.text)] = true
+				want[fmt.Sprintf("%s on %d: %s", p.email, n.meeting, n.text)] = true
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func (w *world) checkNotes() {
 			list, err := w.house.notes.ForMeeting(ctx, person.ID, m.id)
 			w.must(err, "read notes")
 			for _, n := range list {
-				have[fmt.Sprint(p.email, m.id, n.Text)] = true
+				have[fmt.Sprintf("%s on %d: %s", p.email, m.id, n.Text)] = true
 			}
 		}
 	}

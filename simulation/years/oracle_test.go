@@ -151,6 +151,9 @@ func (o *oracle) expect(key string, instance int) {
 // settle makes the versions that were shown long enough before a time due. With
 // broken, those shown later may never have reached the disk.
 func (o *oracle) settle(at time.Time, broken bool) {
+	if since, isSick := o.w.sickSince(); isSick && since.Before(at) {
+		at = since // nothing has been kept from then on
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	rest := o.pending[:0]

@@ -147,8 +147,15 @@ func (w *world) makePlan(days int) {
 			}
 		}
 	}
+	if w.seed >= firstHarsh { // else webhooks would hardly be judged in many seeds
+		w.planEvent(day(1), day(busy), "relay at first", act{"relay at first", 1, false, (*world).relay}, false)
+	}
 	for at := 0.3; at < float64(days); at += 0.25 { // so that the driver looks
-		w.planAt(day(at), "look", w.connectAgain)
+		w.planAt(day(at), "look", func() {
+			w.connectAgain()
+			w.lookAtRelay()
+			w.lookForGone()
+		})
 	}
 	for n := 20; n < days; n += 23 {
 		w.planAt(day(float64(n)), "check", w.checkKept)
@@ -169,6 +176,14 @@ func (w *world) makePlan(days int) {
 	})
 	w.planAt(day(busy+stageDays[soon]), "check soon", w.checkSoon)
 	w.planAt(day(busy+stageDays[settled]), "check settled", func() { w.checkWhole(settled) })
+	if w.seed >= firstHarsh {
+		// members are lacking for up to twenty days, and what ends them disturbs webhooks
+		w.planAt(day(busy+20), "relay in the calm", w.relayInCalm)
+		w.planAt(day(busy+20.2).Add(relayRest), "record for the relay", func() {
+			w.checkWaste() // until now nothing changed
+			w.recordForRelay()
+		})
+	}
 	w.planAt(day(busy+stageDays[whole]).Add(-time.Minute), "last check", func() { w.checkWhole(whole) })
 	if days > 300 {
 		w.planAt(day(busy+stageDays[whole]).Add(-time.Second), "haste", w.checkHaste)
@@ -250,6 +265,11 @@ func drawOrg(seed uint64) *org {
 	}
 	o.founders = len(o.people)
 	o.newAddresses(seed)
+	for _, p := range o.people[1:] {
+		if r := newRand(seed, "views of "+p.name); seed >= firstHarsh && r.IntN(2) == 0 {
+			p.views, p.viewed = slices.DeleteFunc(slices.Clone(o.teams), func(team string) bool { return team == p.team }), true
+		}
+	}
 	for i := range 3 + r.IntN(20) {
 		created := firstDay.Add(-time.Duration(r.IntN(400*24)) * time.Hour)
 		m := drawMeeting(r, o, wideID(seed, int64(i+1)), created)

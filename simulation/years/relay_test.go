@@ -40,6 +40,7 @@ type hook struct {
 	ids      map[int64]string // webhook-ids by recording
 	sent     map[int64]bool   // recordings that the endpoint has taken
 	attempts map[int64]int
+	owed     map[int64]owed // recordings about which the program has decided
 }
 
 // relayRest is how long after a disturbance every list has been read again.
@@ -63,6 +64,9 @@ func (w *world) relay(g *rand.Rand) {
 		w.setRelays(false)
 		for _, h := range w.hooks {
 			h.ended = true
+		}
+		if w.seed >= firstHarsh {
+			w.later(time.Duration(1+g.IntN(10))*24*time.Hour, "relay again", func() { w.relay(g) })
 		}
 	})
 	for _, a := range w.config.accounts {
@@ -119,7 +123,7 @@ func (w *world) makeHook(owner string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hooks = append(w.hooks, &hook{id: made.ID, secret: made.Secret, owner: owner, address: address, made: time.Now(), begin: begin, since: time.Now().Add(relayRest),
-		scopes: scopes, includes: includes, ids: map[int64]string{}, sent: map[int64]bool{}, attempts: map[int64]int{}})
+		scopes: scopes, includes: includes, ids: map[int64]string{}, sent: map[int64]bool{}, attempts: map[int64]int{}, owed: map[int64]owed{}})
 }
 
 // disturbRelay notes that something happened after which a webhook may rightly not fire.
@@ -135,7 +139,7 @@ func (w *world) disturbRelay() {
 // not in it. By a clock that is behind, meetings that were recorded since are no history.
 func (w *world) restoreHooks(at time.Time) {
 	for _, h := range w.hooks {
-		h.ended = h.ended || h.made.After(at)
+		h.ended, h.owed = h.ended || h.made.After(at), map[int64]owed{}
 		if w.skew.Load() < 0 {
 			h.ids = map[int64]string{}
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 )
 
 // The scopes of a webhook (docs/service.md; the specification names the first alone).
@@ -101,19 +100,4 @@ func (w *world) mustFire(h *hook, m *meeting) bool {
 	}
 	isDelivered := slices.Contains(slices.Collect(maps.Values(w.oracle.acked)), m.id)
 	return isIn(sharedTeam) && isUnchanged && m.sharing == "all_teams" && isPlain && !isDelivered && (owner.team != "" || w.areUsersRead(owner)) && w.isShown(owner, m)
-}
-
-// checkRelay looks for meetings with a summary that a webhook was not sent.
-func (w *world) checkRelay() {
-	for i, h := range w.hooks {
-		for _, m := range w.org.meetings {
-			isJudged := !h.ended && m.start().After(h.since) && !m.isMute && !m.wasDeleted && w.mustFire(h, m)
-			if !isJudged || time.Since(m.ready) < 6*24*time.Hour || !w.isRead(w.org.person(h.owner)) || w.oracle.isHidden(m.id) || w.oracle.forgot[m.id] {
-				continue
-			}
-			if w.due++; !h.sent[m.id] {
-				w.fail("the webhook %d of %s, for %v, was never sent meeting %d, %s of %s", i, h.owner, h.scopes, m.id, m.sharing, m.recorder.name)
-			}
-		}
-	}
 }

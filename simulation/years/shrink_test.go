@@ -1,9 +1,11 @@
 package years
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +59,72 @@ func shrink(t *testing.T, seed uint64, o options, found outcome, most time.Durat
 	return found
 }
 
-// story is the history of a run for a person to read.
+// rates are those of a storm's faults.
+var rates = regexp.MustCompile(`:(\d\.\d+(e-\d+)?)`)
+
+// unready is a line about a meeting that is shown without some content.
+var unready = regexp.MustCompile(` is shown (\d+) without its `)
+
+// tellAbout returns the newest lines. Of those about content that is not there yet it leaves out the
+// ones about meetings that the finding does not name: they are most of a long history.
+func (j *journal) tellAbout(finding string) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	lines := slices.DeleteFunc(slices.Clone(j.lines), func(line string) bool {
+		found := unready.FindStringSubmatch(line)
+		return found != nil && !slices.Contains(numbers.FindAllString(finding, -1), found[1])
+	})
+	return strings.Join(lines[max(0, len(lines)-400):], "\n")
+}
+
+// story is the history of a run for a person to read: who is there, the meetings of the beginning
+// that the history names, and what happened.
 func story(out outcome) string {
-	return "What happened:\n  " + strings.ReplaceAll(out.journal.tail(400), "\n", "\n  ") + "\n"
+	happened := rates.ReplaceAllStringFunc(out.journal.tellAbout(out.finding), func(rate string) string {
+		share, _ := strconv.ParseFloat(rate[1:], 64)
+		return fmt.Sprintf(" %.2g%%", 100*share)
+	})
+	lines := slices.Clone(out.people)
+	for _, id := range slices.Sorted(maps.Keys(out.meetings)) {
+		if regexp.MustCompile(fmt.Sprintf(`(?m)\b(on|of|meeting|shown|since) %d\b|^\S+ \S+ %d [a-z]`, id, id)).MatchString(happened) {
+			lines = append(lines, out.meetings[id])
+		}
+	}
+	return "In the beginning:\n  " + strings.Join(lines, "\n  ") + "\nWhat happened:\n  " + strings.ReplaceAll(happened, "\n", "\n  ") + "\n"
+}
+
+// describePeople says of each person, for a story, who that is and whether the account is read.
+func (w *world) describePeople() (lines []string) {
+	for _, p := range w.org.people {
+		line := fmt.Sprintf("%s, %s", p.name, p.status)
+		if p.team != "" {
+			line += ", of " + p.team
+		}
+		if p.admin {
+			line += ", an admin"
+		}
+		for _, a := range w.config.accounts {
+			if a.email == p.email {
+				line += map[bool]string{false: "; the account is read", true: "; the account is read through an app"}[a.oauth]
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// describeMeetings says of each meeting, for a story, whose it is and who may see it.
+func (w *world) describeMeetings() map[int64]string {
+	described := map[int64]string{}
+	for _, m := range w.org.meetings {
+		line := fmt.Sprintf("meeting %d of %s, recorded by %s, %s", m.id, m.created.Format(time.DateOnly), m.recorder.name, m.sharing)
+		if len(m.users) > 0 {
+			line += fmt.Sprintf(" and %v", m.users)
+		}
+		if m.isMute {
+			line += ", without a summary"
+		}
+		described[m.id] = line
+	}
+	return described
 }

@@ -80,8 +80,10 @@ func (w *world) toBackUp(*rand.Rand) *task {
 		if !h.dead.Load() && !w.isExcused(err) {
 			w.must(err, "back up")
 			w.journal.note("backup %s", r.Generation)
-			w.checkSealed(filepath.Join(dir, r.Generation))
-			w.backups = append(w.backups, backupDone{dir, r.Generation, filepath.Join(dir, r.Generation), at, memory})
+			made := backupDone{dir, r.Generation, filepath.Join(dir, r.Generation), at, memory}
+			w.checkSealed(made.dir)
+			w.checkUseless(made)
+			w.backups = append(w.backups, made)
 		}
 		w.backups = slices.DeleteFunc(w.backups, func(b backupDone) bool { // also by one that died when it was complete
 			_, err := os.Stat(b.path)

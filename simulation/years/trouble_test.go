@@ -23,6 +23,15 @@ func (h *house) isSick() bool {
 	return h.sick.Load() > 0 || h.locked.Load() || failed != 0 && time.Since(time.Unix(0, failed)) < time.Minute
 }
 
+// sickSince returns since when all commits of a database fail.
+func (w *world) sickSince() (since time.Time, isSick bool) {
+	h := w.house
+	if h == nil || h.sick.Load() == 0 && !h.locked.Load() {
+		return time.Time{}, false
+	}
+	return time.Unix(0, h.troubled.Load()), true
+}
+
 // failOnce lets one of the program's next commits fail, as a failing sync of the disk does.
 func (w *world) failOnce(*rand.Rand) {
 	if h := w.house; h != nil && !h.dead.Load() {
@@ -93,6 +102,7 @@ func (w *world) lockDatabase(g *rand.Rand) {
 	_, err = db.W.ExecContext(ctx, "PRAGMA busy_timeout=1")
 	w.must(err, "shorten the wait for a lock")
 	w.oracle.mayExpire()
+	h.troubled.Store(time.Now().UnixNano())
 	h.locked.Store(true)
 	h.wasSick.Store(true)
 	h.locks = append(h.locks, unlock)

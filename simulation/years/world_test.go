@@ -44,6 +44,9 @@ type outcome struct {
 	memory   int64    // kept by the program, at most
 	routines int      // likewise, goroutines
 	cut      bool     // it ended early, since it had used its share
+
+	people   []string         // of the beginning, for a story
+	meetings map[int64]string // likewise
 }
 
 // world is one run of a seed. The driver, which is the test's goroutine, does
@@ -82,7 +85,8 @@ type world struct {
 	past     []pastArchive
 	// backupKey is the key for which backups and exports are encrypted; nil: they are not.
 	backupKey *age.X25519Identity
-	hooks     []*hook // at the archive's own service, by the last part of their addresses
+	sealed    map[string]bool // recordings in backups that were seen to be encrypted
+	hooks     []*hook         // at the archive's own service, by the last part of their addresses
 	forgotAt  map[int64]time.Time
 	// forgetting are the meetings of which a kill cut the forgetting off.
 	forgetting map[int64]time.Time
@@ -166,12 +170,14 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 		var end time.Time
 		synctest.Test(t, func(t *testing.T) {
 			w = newWorld(t, seed, dir, o)
+			people, meetings := w.describePeople(), w.describeMeetings()
 			defer func() {
 				p := recover()
 				w.end()
 				end = time.Now().Round(0)
 				out = outcome{accounts: w.accounts, finding: w.finding, at: w.foundAt, journal: w.journal, logs: w.logs.last, calls: w.upstream.count.total,
-					meeting: len(w.org.meetings), webhooks: w.countWebhooks(), due: w.due, years: time.Since(firstDay).Hours() / 24 / 365, events: w.events, memory: w.mostMemory, routines: w.mostGoroutines, cut: w.cut}
+					meeting: len(w.org.meetings), webhooks: w.countWebhooks(), due: w.due, years: time.Since(firstDay).Hours() / 24 / 365, events: w.events, memory: w.mostMemory, routines: w.mostGoroutines, cut: w.cut,
+					people: people, meetings: meetings}
 				if _, ok := p.(abort); p != nil && !ok {
 					panic(p)
 				}
@@ -207,7 +213,7 @@ func watchTime(t *testing.T, seed uint64) (stop func()) {
 func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	time.Sleep(time.Until(firstDay))
 	w := &world{t: t, seed: seed, disabled: o.disabled, after: o.after, began: processorTime(t), dir: dir, dice: newDice(seed), journal: &journal{dir: dir}, forgotAt: map[int64]time.Time{}, forgetting: map[int64]time.Time{},
-		owners: map[string]string{}, keyIDs: map[string]string{}, nextID: 100}
+		owners: map[string]string{}, keyIDs: map[string]string{}, sealed: map[string]bool{}, nextID: 100}
 	w.oracle, w.told = newOracle(w), newToldLimits()
 	w.logger, w.logs = newLogger(w)
 	w.disk = &slowDisk{slept: map[string]time.Duration{}}
