@@ -111,3 +111,27 @@ func TestAKeyThatWorksLeavesWhatIsSaidHere(t *testing.T) {
 		t.Errorf("the list has %+v, %v", listed, err)
 	}
 }
+
+// TestWhoIsDeactivatedSeesNothingByAnotherAddress has a person who was deactivated under a new
+// address, and a meeting that they recorded under the former one, which no list has any more. An
+// address that is active counts.
+func TestWhoIsDeactivatedSeesNothingByAnotherAddress(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	ob := observe(t, SourceList, epoch0, meetingJSON(1, "T", "said"))
+	apply(t, a, ob)
+	row, err := a.Row(t.Context(), 1)
+	if err != nil || row.RecordedBy.Email == "" {
+		t.Fatal(row, err)
+	}
+	const now = "kim@acme.example"
+	for status, want := range map[string]int{api.StatusDeactivated: 0, api.StatusActive: 1} {
+		if err := a.PutUsers(t.Context(), "boss", []api.User{userWithView(now, status)}); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := a.List(t.Context(), ListQuery{Viewer: ViewerWith(now, row.RecordedBy.Email), IncludeGone: true})
+		if err != nil || len(rows) != want {
+			t.Errorf("%s: sees %d meetings, %v; want %d", status, len(rows), err, want)
+		}
+	}
+}

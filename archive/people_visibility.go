@@ -89,11 +89,15 @@ func (a *Archive) Principals(ctx context.Context, ids []int64) (map[int64][]stri
 	return all, err
 }
 
-// ViewerPrincipals returns the parties that a person is of, by all addresses. For a
-// Viewer with All it returns none, since nothing is to be asked.
+// ViewerPrincipals returns the parties that a person is of, by all addresses; none for
+// who is deactivated by one address, and active by no other. For a Viewer with All it
+// returns none, since nothing is to be asked.
 func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, error) {
 	if v.All {
 		return nil, nil
+	}
+	if isDeactivated, err := a.IsDeactivated(ctx, v.addresses()); err != nil || isDeactivated {
+		return nil, err
 	}
 	var principals []string
 	for _, email := range v.addresses() {

@@ -107,6 +107,7 @@ func TestRightsOfAddressesDoNotCombine(t *testing.T) {
 	}
 	must(h.archive.PutAccountPerson(ctx, "bobs", "bob@acme.example"))
 	must(h.archive.PutTeamMembers(ctx, "bobs", "sales", []api.TeamMember{{Email: "bob@acme.example"}, {Email: "mate@acme.example"}}))
+	must(h.archive.PutUsers(ctx, "bobs", []api.User{{Email: "ann-now@acme.example", Status: api.StatusDeactivated}}))
 	o, err := archive.FromMeeting("bobs", archive.SourceList, time.Date(2026, 5, 1, 1, 0, 0, 0, time.UTC), []byte(`{"recording_id": 1, "title": "Plan",
 		"shared_with": "no_teams", "recorded_by": {"email": "ann@acme.example"}, "crm_matches": {"deals": [{"name": "Yellow Banana Grove"}]}}`))
 	must(err)
@@ -123,6 +124,7 @@ func TestRightsOfAddressesDoNotCombine(t *testing.T) {
 		{[]string{"ann@acme.example", "mate@acme.example"}, 1, 0},
 		{[]string{"ann@acme.example", "bob@acme.example"}, 1, 1},
 		{[]string{"bob@acme.example"}, 1, 1},
+		{[]string{"ann@acme.example", "ann-now@acme.example"}, 0, 0}, // who is deactivated
 	} {
 		viewer := archive.ViewerWith(c.emails...)
 		for query, want := range map[string]int{"plan": c.meeting, "banana": c.matches, "plan -yell*": c.meeting - c.matches, `"yellow banana"`: c.matches, "has:crm": c.matches} {

@@ -15,8 +15,16 @@ func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) e
 		return nil
 	}
 	all, seen := s.visible(), s.empty()
+	isDeactivated, err := s.x.archive.IsDeactivated(s.ctx, viewer.Emails)
+	if err != nil {
+		return fmt.Errorf("find the meetings that the viewer may see: %w", err)
+	}
+	addresses := viewer.Emails
+	if isDeactivated { // what an address sees that no list has counts for nothing then
+		addresses = nil
+	}
 	var principals []string
-	for _, email := range viewer.Emails {
+	for _, email := range addresses {
 		s.setVisible(all.clone())
 		a, err := s.restrictToAddress(email, reached)
 		if err != nil {

@@ -18,10 +18,18 @@ import (
 // A lack is that the answers of a kind of call to an account are without a member for some days,
 // all of them alike.
 type lack struct {
-	who, kind string
-	path      []string // of the member; lists on the way are not in it
-	style     string   // absent, null, empty
-	end       time.Time
+	who, kind  string
+	path       []string  // of the member; lists on the way are not in it
+	style      string    // absent, null, empty
+	began, end time.Time // end is zero for one that is for good
+}
+
+// isLong reports whether the lack kept content away for as long as the program waits for it, a week
+// (docs/sync.md), and ended less than a month ago: the content may come with its next reading, which
+// each meeting has once a month.
+func (l lack) isLong() bool {
+	isOfContent := l.kind == "/transcript" || l.kind == "/summary" || l.kind == "/meetings with content"
+	return isOfContent && !l.end.IsZero() && l.end.Sub(l.began) > 6*24*time.Hour && time.Since(l.end) < 31*24*time.Hour
 }
 
 func (l lack) String() string {
@@ -101,7 +109,7 @@ func (w *world) lackMembers(g *rand.Rand) {
 	paths := readSchemas()[kinds[kind]].members(nil)
 	end := time.Now().Add(time.Duration(1+g.IntN(20*24)) * time.Hour)
 	for range 1 + g.IntN(max(1, len(paths)/3)) {
-		l := lack{a.email, kind, paths[g.IntN(len(paths))], []string{"absent", "null", "empty"}[g.IntN(3)], end}
+		l := lack{a.email, kind, paths[g.IntN(len(paths))], []string{"absent", "null", "empty"}[g.IntN(3)], time.Now(), end}
 		w.journal.note("until %s: %s", stamp(end), l)
 		w.mu.Lock()
 		w.lacks = append(w.lacks, l)
@@ -121,7 +129,7 @@ func (w *world) drawLacks() {
 	for _, p := range w.org.people {
 		g := newRand(w.seed, "lacks "+p.email)
 		member := []string{"transcript", "default_summary"}[g.IntN(2)]
-		l := lack{p.email, "/meetings with content", []string{member}, []string{"absent", "null", "empty"}[g.IntN(3)], time.Time{}}
+		l := lack{p.email, "/meetings with content", []string{member}, []string{"absent", "null", "empty"}[g.IntN(3)], time.Time{}, time.Time{}}
 		if g.IntN(3) == 0 {
 			w.lacks = append(w.lacks, l)
 			w.journal.note("always: %s", l)
@@ -146,13 +154,24 @@ func (w *world) lackNow(who, kind string) (list []lack) {
 	return list
 }
 
+// lackedLong reports whether content may come with its next reading alone.
+func (w *world) lackedLong() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.lacks, lack.isLong)
+}
+
 // endLacks ends those that are not for good.
 func (w *world) endLacks() {
 	if w.seed < firstHarsh {
 		return
 	}
 	w.mu.Lock()
-	w.lacks = slices.DeleteFunc(w.lacks, func(l lack) bool { return !l.end.IsZero() })
+	for i, l := range w.lacks {
+		if now := time.Now(); l.end.After(now) {
+			w.lacks[i].end = now
+		}
+	}
 	w.mu.Unlock()
 	w.disturbRelay()
 }
