@@ -245,12 +245,12 @@ func (a *Archive) sweepUnattached(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	for sha, ids := range unattached {
-		for _, id := range ids {
+	for _, sha := range slices.Sorted(maps.Keys(unattached)) {
+		for _, id := range unattached[sha] {
 			switch {
 			case forgotten[id]:
 				err = a.dropUnattached(ctx, id, false)
-			case !slices.Contains(fetched, sha): // which is attached soon
+			case !slices.Contains(fetched, sha) && !a.liesAside(sha): // what was fetched is attached soon
 				err = a.DropExpected(ctx, id, sha)
 			}
 			if err != nil {

@@ -119,10 +119,16 @@ func (a *Archive) expectsBlob(ctx context.Context, prefix string) (expected bool
 // file lies aside, perhaps without a known meeting, the mark says that it is of this one.
 func (a *Archive) endExpecting(ctx context.Context, tx *sql.Tx, id int64, sha string) error {
 	mark := markUnattached(sha, id)
-	if _, err := os.Lstat(media.QuarantinePath(a.media, a.dir, sha)); errors.Is(err, fs.ErrNotExist) {
+	if !a.liesAside(sha) {
 		mark.Value = nil
 	}
 	return setMarks(ctx, tx, []Mark{mark})
+}
+
+// liesAside reports whether a copy of a file may lie in media/damaged.
+func (a *Archive) liesAside(sha string) bool {
+	_, err := os.Lstat(media.QuarantinePath(a.media, a.dir, sha))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // AttachMedia makes a blob of the store a recording of a meeting and logs the

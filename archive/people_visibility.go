@@ -96,7 +96,7 @@ func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, err
 	if v.All {
 		return nil, nil
 	}
-	if isDeactivated, err := a.IsDeactivated(ctx, v.addresses()); err != nil || isDeactivated {
+	if deactivated, err := a.IsDeactivated(ctx, v.addresses()); err != nil || deactivated {
 		return nil, err
 	}
 	var principals []string

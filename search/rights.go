@@ -15,12 +15,12 @@ func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) e
 		return nil
 	}
 	all, seen := s.visible(), s.empty()
-	isDeactivated, err := s.x.archive.IsDeactivated(s.ctx, viewer.Emails)
+	deactivated, err := s.x.archive.IsDeactivated(s.ctx, viewer.Emails)
 	if err != nil {
 		return fmt.Errorf("find the meetings that the viewer may see: %w", err)
 	}
 	addresses := viewer.Emails
-	if isDeactivated { // what an address sees that no list has counts for nothing then
+	if deactivated { // by one address: what another one sees counts for nothing
 		addresses = nil
 	}
 	var principals []string
