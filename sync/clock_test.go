@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
@@ -147,29 +148,36 @@ func TestAClockThatWasAheadForAMinutePutsNoRecordingOff(t *testing.T) {
 	}
 }
 
-// A clock that was ahead by weeks when a recording was asked for that did not exist yet, or nobody
-// was shown yet, ends no waiting for it.
+// A clock that was ahead by weeks when a recording was asked for that did not exist yet ends no
+// waiting for it.
 func TestAClockThatWasAheadEndsNoWaitingForARecording(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, rig.Meetings(1, rig.Today().Add(-time.Hour), time.Hour))
-		recordings(t, u, "", `{"recording_id": 1, "media": "none"}`)
-		ar, clock := rig.NewArchive(t, archivetest.Dir(t)), rig.NewClock()
-		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Now: clock.Now, Schedule: walkSchedule(),
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-		defer stop()
-		time.Sleep(2 * time.Hour)
-		clock.Set(40 * day)
-		time.Sleep(time.Hour)
-		clock.Set(0)
-		time.Sleep(time.Hour)
-		recordings(t, u, "", `{"recording_id": 1, "media": "video"}`)
-		time.Sleep(2 * day)
-		if c := meetingCounts(t, ar); c.WithRecording != 1 {
-			t.Errorf("two days later: %+v, %+v", c, queued(t, ar, 1))
-		}
-	})
+	for _, code := range []int{http.StatusUnprocessableEntity, http.StatusNotFound} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u, exist := upstreamWithLateRecordings(t, code)
+				ar, clock := rig.NewArchive(t, archivetest.Dir(t)), rig.NewClock()
+				_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Now: clock.Now, Schedule: walkSchedule(),
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(2 * time.Hour)
+				clock.Set(40 * day)
+				time.Sleep(time.Hour)
+				if d := queued(t, ar, 1); d.State == archive.DownloadWanted {
+					t.Fatalf("by the wrong clock a recording is awaited still: %+v", d)
+				}
+				clock.Set(0)
+				time.Sleep(time.Hour)
+				exist.Store(true)
+				time.Sleep(2 * day)
+				if d := queued(t, ar, 1); d.State != archive.DownloadDone {
+					t.Errorf("two days after it exists: %+v", d)
+				}
+			})
+		})
+	}
 }
 
 // The machine sleeps, or its clock is set back by days: late content is asked for by the clock

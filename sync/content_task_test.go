@@ -58,8 +58,8 @@ func TestALeapOfTheClockEndsNoWaiting(t *testing.T) {
 			t.Errorf("the clock is right again, %s, and the next attempt is at %s", now, at)
 		}
 		n := a.Tries
-		for now = ahead; ok; now = a.Due {
-			a, ok = a.nextAttempt(now)
+		for at := ahead; ok; at = a.Due {
+			a, ok = a.nextAttempt(at)
 			if n++; n > 20 {
 				t.Fatalf("after %d attempts and a leap: the attempts do not end", tries)
 			}

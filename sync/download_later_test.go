@@ -16,6 +16,21 @@ import (
 	syncer "minutebook/sync"
 )
 
+// upstreamWithLateRecordings returns a service with a meeting, and requests for recordings that it
+// answers with an error until they exist.
+func upstreamWithLateRecordings(t *testing.T, code int) (u *rig.Upstream, exist *atomic.Bool) {
+	u, exist = rig.NewUpstream(t, service.Options{Video: rig.File(500)}, rig.Meetings(1, rig.Today().Add(-time.Minute), time.Hour)), &atomic.Bool{}
+	inner := u.Wire.Handler
+	u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && !exist.Load() {
+			w.WriteHeader(code)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+	return u, exist
+}
+
 // A recording that does not exist yet, or is not found yet, when it is asked for first is
 // fetched when it does.
 func TestARecordingIsAwaited(t *testing.T) {
@@ -25,16 +40,7 @@ func TestARecordingIsAwaited(t *testing.T) {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, rig.Meetings(1, rig.Today().Add(-time.Minute), time.Hour))
-				var exists atomic.Bool
-				inner := u.Wire.Handler
-				u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if r.Method == http.MethodPost && !exists.Load() {
-						w.WriteHeader(code)
-						return
-					}
-					inner.ServeHTTP(w, r)
-				})
+				u, exist := upstreamWithLateRecordings(t, code)
 				ar := rig.NewArchive(t, archivetest.Dir(t))
 				s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
 					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
@@ -47,7 +53,7 @@ func TestARecordingIsAwaited(t *testing.T) {
 					t.Errorf("status: %+v, %q, %v", st.Failures, st.Problems, err)
 				}
 				time.Sleep(4 * 24 * time.Hour)
-				exists.Store(true)
+				exist.Store(true)
 				time.Sleep(25 * time.Hour)
 				if d := queued(t, ar, 1); d.State != archive.DownloadDone {
 					t.Errorf("a day after it exists: %+v", d)

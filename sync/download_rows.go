@@ -27,7 +27,7 @@ const failedPause = time.Minute
 
 // saveRow writes the row of a task to the archive and then makes it the task's.
 func (l *downloader) saveRow(ctx context.Context, t *downloadTask, row archive.Download) error {
-	switch row.State { // what lies in the future later was dated by a wrong clock
+	switch row.State { // a time that lies in the future later is a wrong clock's
 	case archive.DownloadWanted:
 		row.RequestedAt = l.s.now() // which dated Due
 	case archive.DownloadRefused, archive.DownloadNone:
