@@ -250,7 +250,7 @@ func (a *Archive) sweepUnattached(ctx context.Context) error {
 			switch {
 			case forgotten[id]:
 				err = a.dropUnattached(ctx, id, false)
-			case !slices.Contains(fetched, sha) && !a.liesAside(sha): // what was fetched is attached soon
+			case !slices.Contains(fetched, sha) && !a.liesAside(sha): // a fetched file is attached soon
 				err = a.DropExpected(ctx, id, sha)
 			}
 			if err != nil {

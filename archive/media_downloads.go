@@ -194,9 +194,9 @@ func (a *Archive) WantedDownload(ctx context.Context, id int64, now time.Time) (
 	return d, err
 }
 
-// isWanted is true for the recordings that may be requested. What a clock dated that was ahead
-// counts as due, and its refusals count for nothing: by that clock the meeting may have seemed too
-// old to get a recording still.
+// isWanted is true for the recordings that may be requested. A time that lies in the future is a
+// wrong clock's: the recording is due, and a refusal counts for nothing, since by that clock the
+// meeting may have seemed too old to get a recording still.
 const isWanted = `(d.state = 'wanted' AND (d.due_at NOT BETWEEN ?1 + 1 AND ?2 OR d.requested_at > ?1)
 	OR d.state IN ('refused', 'none') AND d.due_at > ?1)`
 

@@ -20,7 +20,7 @@ func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) e
 		return fmt.Errorf("find the meetings that the viewer may see: %w", err)
 	}
 	addresses := viewer.Emails
-	if deactivated { // by one address: what another one sees counts for nothing
+	if deactivated { // by one address: no other one counts
 		addresses = nil
 	}
 	var principals []string

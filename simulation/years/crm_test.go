@@ -43,7 +43,7 @@ func crmIn(raw []byte) string {
 }
 
 // hasMatches reports whether CRM matches have a text or number in a contact, a company or a deal: the
-// members with the token in them may be lacking, and what is left is content.
+// members with the token in them may be lacking, and the others are content.
 func hasMatches(raw []byte) bool {
 	var matches map[string]any
 	if json.Unmarshal(raw, &matches) != nil {

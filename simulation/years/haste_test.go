@@ -119,7 +119,7 @@ func (w *world) isWhole(m *meeting) bool {
 	return err == nil && len(list) > 0
 }
 
-// describeLack says what the archive has of a meeting that is not whole.
+// describeLack names the parts that the archive has of a meeting that is not whole.
 func (w *world) describeLack(m *meeting) string {
 	ctx, ar := context.Background(), w.house.archive
 	row, err := ar.Row(ctx, m.id)

@@ -19,7 +19,7 @@ const owedFor = 3 * 24 * time.Hour
 
 // lookAtRelay looks for recordings whose summary has been archived since the last look, and for those
 // that a webhook was not sent although it had to. The visibility of the moment decides (specification
-// 6.1), so that what happens later excuses only that the owner is not active any more.
+// 6.1), so that of later events only one excuses it: the owner is not active any more.
 func (w *world) lookAtRelay() {
 	if w.seed < firstHarsh || w.house == nil || w.house.dead.Load() || w.house.isSick() {
 		return
@@ -49,7 +49,6 @@ func (w *world) owe(h *hook, m *meeting) {
 	if err != nil || !row.HasSummary {
 		return
 	}
-
 	h.owed[m.id] = owed{}
 	if !m.wasDeleted && !w.lacksRights() && w.mustFire(h, m) && w.isRead(w.org.person(h.owner)) && !w.oracle.isHidden(m.id) {
 		h.owed[m.id] = owed{since: time.Now()}
@@ -112,9 +111,7 @@ func (w *world) checkRelay() {
 			if !isJudged || time.Since(m.ready) < 6*24*time.Hour || !w.isRead(w.org.person(h.owner)) || w.oracle.isHidden(m.id) || w.oracle.forgot[m.id] {
 				continue
 			}
-			if w.due++; !h.sent[m.id] {
-				w.fail("the webhook %d of %s, for %v, was never sent meeting %d, %s of %s", i, h.owner, h.scopes, m.id, m.sharing, m.recorder.name)
-			}
+			w.judgeOwed(i, h, m)
 		}
 	}
 }

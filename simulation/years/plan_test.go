@@ -177,10 +177,10 @@ func (w *world) makePlan(days int) {
 	w.planAt(day(busy+stageDays[soon]), "check soon", w.checkSoon)
 	w.planAt(day(busy+stageDays[settled]), "check settled", func() { w.checkWhole(settled) })
 	if w.seed >= firstHarsh {
-		// members are lacking for up to twenty days, and what ends them disturbs webhooks
+		// members are lacking for up to twenty days, and their return disturbs webhooks
 		w.planAt(day(busy+20), "relay in the calm", w.relayInCalm)
 		w.planAt(day(busy+20.2).Add(relayRest), "record for the relay", func() {
-			w.checkWaste() // until now nothing changed
+			w.checkWaste() // nothing has changed since the last check
 			w.recordForRelay()
 		})
 	}

@@ -34,7 +34,7 @@ func loseVersions(w *world, event string) {
 	}
 }
 
-// planted are faults, the seed that finds each, what it finds, and the events that cause it.
+// planted are faults, the seed that finds each, its finding, and the events that cause it.
 var planted = []struct {
 	lose    func(w *world, event string)
 	seed    uint64

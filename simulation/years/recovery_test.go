@@ -13,7 +13,7 @@ import (
 	"minutebook/service"
 )
 
-// trouble is something that holds up the work of a rush. It begins, and what it returns ends it.
+// trouble is something that holds up the work of a rush. begin begins it, and returns the function that ends it.
 // After it has lasted for some time the program may pause for a time that the documents name.
 type trouble struct {
 	name  string

@@ -82,8 +82,8 @@ func (w *world) checkSealed(dir string) {
 	}), "read what is encrypted")
 }
 
-// isOpen reports whether a file of a backup or an export is never encrypted: manifests, locks, and what an
-// export remembers. They have sizes, hashes, numbers and times alone (docs/backup.md).
+// isOpen reports whether a file of a backup or an export is never encrypted: manifests, locks, and the
+// files in which an export remembers its last state. They have sizes, hashes, numbers and times alone (docs/backup.md).
 func isOpen(name string) bool {
 	return strings.HasSuffix(name, ".json") || strings.HasPrefix(name, ".minutebook-") || name == "lock"
 }

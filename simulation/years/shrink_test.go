@@ -78,7 +78,7 @@ func (j *journal) tellAbout(finding string) string {
 }
 
 // story is the history of a run for a person to read: who is there, the meetings of the beginning
-// that the history names, and what happened.
+// that the history names, and the events.
 func story(out outcome) string {
 	happened := rates.ReplaceAllStringFunc(out.journal.tellAbout(out.finding), func(rate string) string {
 		share, _ := strconv.ParseFloat(rate[1:], 64)
