@@ -72,7 +72,7 @@ func (a *Archive) remerge(ctx context.Context) error {
 			a.log.Info().Int("done", done).Int("meetings", len(ids)).Dur("remaining", sqlite.Remaining(now-began, int64(done), int64(len(ids)))).Msg("deciding again")
 		}
 	}
-	_, err = a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES ('merge_rules', ?)
+	_, err = a.db.ExecContext(ctx, `INSERT INTO info (name, value) VALUES ('merge_rules', ?)
 		ON CONFLICT DO UPDATE SET value = excluded.value`, mergeRules)
 	if err != nil {
 		return fmt.Errorf("note merge rules: %w", err)

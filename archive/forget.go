@@ -191,7 +191,7 @@ func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Fo
 	}
 	for _, f := range done {
 		if len(f.Logs) == 0 {
-			_, failed := a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ? WHERE recording_id = ?`, a.now().UnixMilli(), f.RecordingID)
+			_, failed := a.db.ExecContext(ctx, `UPDATE tombstones SET done_at = ? WHERE recording_id = ?`, a.now().UnixMilli(), f.RecordingID)
 			err = errors.Join(err, failed)
 		}
 		a.mu.Lock()

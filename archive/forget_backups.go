@@ -15,7 +15,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// execer is a connection, a transaction or a pool.
+// execer is a database or a transaction.
 type execer interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }
@@ -30,7 +30,7 @@ func (a *Archive) LockBuckets(work string) (unlock func() error, ok bool) {
 // NoteBackup records the path of a generation before it is written, so that Forget can
 // name it.
 func (a *Archive) NoteBackup(ctx context.Context, path string, at time.Time) error {
-	return noteBackup(ctx, a.db.W, path, at)
+	return noteBackup(ctx, a.db, path, at)
 }
 
 func noteBackup(ctx context.Context, db execer, path string, at time.Time) error {

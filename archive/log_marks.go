@@ -106,7 +106,7 @@ func (a *Archive) RecordFailure(ctx context.Context, f Failure) error {
 	if f.Last.IsZero() {
 		f.Last = a.now()
 	}
-	_, err := a.db.W.ExecContext(ctx, `INSERT INTO failures
+	_, err := a.db.ExecContext(ctx, `INSERT INTO failures
 		(account, class, what, recording_id, first_at, last_at, tries, reason, next_try_at)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8
 		WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?4)
@@ -134,7 +134,7 @@ func (a *Archive) ResolveFailure(ctx context.Context, account, class string, wha
 	var isOpen bool // nearly none is: without a write nobody waits for the disk
 	err = a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM failures`+open+`)`, account, class, string(list)).Scan(&isOpen)
 	if err == nil && isOpen {
-		_, err = a.db.W.ExecContext(ctx, `UPDATE failures SET resolved_at = ?4, next_try_at = NULL`+open, account, class, string(list), a.now().UnixMilli())
+		_, err = a.db.ExecContext(ctx, `UPDATE failures SET resolved_at = ?4, next_try_at = NULL`+open, account, class, string(list), a.now().UnixMilli())
 	}
 	if err != nil {
 		return fmt.Errorf("resolve failure: %w", err)

@@ -72,15 +72,22 @@ func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
 		return false, err
 	}
 	defer a.blobs.Release(1)
-	var used bool
-	err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used)
-	if err != nil || used {
+	if attached, err := a.isAttached(ctx, sha); attached || err != nil {
 		return false, err
 	}
-	if _, err = a.media.Stat(ctx, sha); bucket.IsLate(err) {
+	_, err := a.media.Stat(ctx, sha)
+	if bucket.IsLate(err) {
 		return false, err
 	}
 	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts may remain without the blob
+}
+
+// isAttached waits for whoever writes: a meeting may be getting the blob.
+func (a *Archive) isAttached(ctx context.Context, sha string) (attached bool, err error) {
+	err = a.db.UseWriter(ctx, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&attached)
+	})
+	return attached, err
 }
 
 // noteStore notes which directory has the recordings, so that a later start misses it also where
@@ -89,7 +96,7 @@ func (a *Archive) noteStore(ctx context.Context) error {
 	if media.Dir(a.media) == "" || media.Check(ctx, a.media) != nil {
 		return ctx.Err()
 	}
-	_, err := a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES ('media', ?)
+	_, err := a.db.ExecContext(ctx, `INSERT INTO info (name, value) VALUES ('media', ?)
 		ON CONFLICT DO UPDATE SET value = excluded.value WHERE value <> excluded.value`, a.storeDir())
 	if err != nil {
 		return fmt.Errorf("note where the recordings are: %w", err)

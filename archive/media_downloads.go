@@ -71,7 +71,7 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 		}
 		where, args = "recording_id IN (SELECT value FROM json_each(?))", []any{string(list)}
 	}
-	res, err := a.db.W.ExecContext(ctx, fmt.Sprintf(insert, FirstForeignID, FirstForeignID+ForeignIDs-1, where), args...)
+	res, err := a.db.ExecContext(ctx, fmt.Sprintf(insert, FirstForeignID, FirstForeignID+ForeignIDs-1, where), args...)
 	if err != nil {
 		return 0, fmt.Errorf("queue downloads: %w", err)
 	}
@@ -84,7 +84,7 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 // that a retention rule deleted, and those of meetings that are gone. Whom the service forbade
 // the recording does not play it until the service gives it to them.
 func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
-	res, err := a.db.W.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at)
+	res, err := a.db.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at)
 		SELECT recording_id, 'wanted', 0 FROM meetings m
 		WHERE recording_id = ? AND recording_id NOT BETWEEN ? AND ? AND gone_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)

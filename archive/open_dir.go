@@ -92,7 +92,7 @@ func (a *Archive) refuseLostDB(ctx context.Context, name string) error {
 
 // noteCreated records that a database was created.
 func (a *Archive) noteCreated(ctx context.Context, name string) error {
-	_, err := a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '') ON CONFLICT DO NOTHING`, createdPrefix+name)
+	_, err := a.db.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '') ON CONFLICT DO NOTHING`, createdPrefix+name)
 	if err != nil {
 		return fmt.Errorf("note that %s was made: %w", name, err)
 	}

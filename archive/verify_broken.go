@@ -130,13 +130,13 @@ func (a *Archive) restoreRow(ctx context.Context, s stored, raw []byte) error {
 	if !ok {
 		return errors.New("its bytes are not JSON")
 	}
-	_, err := a.db.W.ExecContext(ctx, `INSERT INTO revisions (id, recording_id, part, hash, empty) SELECT ?1, ?2, ?3, ?4, ?5
+	_, err := a.db.ExecContext(ctx, `INSERT INTO revisions (id, recording_id, part, hash, empty) SELECT ?1, ?2, ?3, ?4, ?5
 		WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?2) ON CONFLICT DO NOTHING`, s.id, s.recordingID, s.part, hash[:], empty)
 	if err != nil {
 		return err
 	}
 	var exists bool
-	if err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM revisions WHERE id = ?)`, s.id).Scan(&exists); err != nil {
+	if err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM revisions WHERE id = ?)`, s.id).Scan(&exists); err != nil {
 		return err
 	}
 	if !exists {
@@ -172,7 +172,7 @@ func (a *Archive) restoreMediaRows(ctx context.Context) (int64, error) {
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return int64(len(lost)), err
 		}
-		_, err = a.db.W.ExecContext(ctx, `INSERT INTO media (sha256, size, content_type, stored_at) VALUES (?, ?, ?, ?)`,
+		_, err = a.db.ExecContext(ctx, `INSERT INTO media (sha256, size, content_type, stored_at) VALUES (?, ?, ?, ?)`,
 			sha, b.Size, b.ContentType, a.now().UnixMilli())
 		if err != nil {
 			return int64(len(lost)), fmt.Errorf("note recording %s again: %w", sha, err)

@@ -180,7 +180,7 @@ func (c *check) checkRemains(ctx context.Context, table string, o VerifyOptions,
 	for id, n := range remains {
 		d := Damage{Class: DamageForgetting, Path: a.db.Path, RecordingID: id, What: fmt.Sprintf("rows of it in %s: %d", table, n)}
 		if o.Repair {
-			_, err := a.db.W.ExecContext(ctx, `DELETE FROM `+table+` WHERE recording_id = ?`, id)
+			_, err := a.db.ExecContext(ctx, `DELETE FROM `+table+` WHERE recording_id = ?`, id)
 			d.Repaired = err == nil
 		}
 		found(d)

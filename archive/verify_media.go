@@ -263,9 +263,8 @@ func (a *Archive) repairUnknown(ctx context.Context, sha string, forgotten bool,
 		return err
 	}
 	defer a.blobs.Release(1)
-	var used bool
-	if err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used); err != nil || used {
-		return err // attached meanwhile
+	if attached, err := a.isAttached(ctx, sha); attached || err != nil {
+		return err
 	}
 	if err := a.quarantine(ctx, sha, ids); err != nil {
 		return err

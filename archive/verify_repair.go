@@ -136,7 +136,7 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 		return errors.Join(fmt.Errorf("the backup's copy has the hash %s", blob.SHA256), a.media.Delete(ctx, blob.SHA256))
 	}
 	if err == nil { // unknown when the row was lost too
-		_, err = a.db.W.ExecContext(ctx, `UPDATE media SET size = ? WHERE sha256 = ?`, blob.Size, sha)
+		_, err = a.db.ExecContext(ctx, `UPDATE media SET size = ? WHERE sha256 = ?`, blob.Size, sha)
 	}
 	return err
 }

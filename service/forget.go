@@ -24,12 +24,5 @@ func (s *Service) forget(ctx context.Context, id int64) error {
 	if err := s.transfers.stop(ctx, id); err != nil {
 		return fmt.Errorf("end what is being sent: %w", err)
 	}
-	var busy, frames, done int
-	if err := s.store.db.W.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &done); err != nil {
-		return fmt.Errorf("empty the log of service.db: %w", err)
-	}
-	if busy != 0 {
-		return fmt.Errorf("empty the log of service.db: it is being read; forget again")
-	}
-	return nil
+	return s.store.db.TruncateWAL(ctx)
 }

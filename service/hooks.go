@@ -172,7 +172,7 @@ func (st store) putWebhook(ctx context.Context, hook *webhook) error {
 	if err != nil {
 		return err
 	}
-	res, err := st.db.W.ExecContext(ctx, `INSERT INTO webhooks (id, email, url, secret, includes, triggered_for, created_at)
+	res, err := st.db.ExecContext(ctx, `INSERT INTO webhooks (id, email, url, secret, includes, triggered_for, created_at)
 		SELECT ?, ?2, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM webhooks WHERE email = ?2 AND deleted_at IS NULL) < ?8`,
 		hook.id, hook.email, hook.url, hook.secret, string(includes), string(triggers), hook.createdAt.UnixMilli(), maxWebhooks)
 	if err != nil {

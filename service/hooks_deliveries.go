@@ -59,7 +59,7 @@ func (s *Service) Deliveries(ctx context.Context, state string, limit int) ([]De
 
 // RetryDelivery makes a pending delivery due now.
 func (s *Service) RetryDelivery(ctx context.Context, id int64) error {
-	res, err := s.store.db.W.ExecContext(ctx, `UPDATE deliveries SET next_at = ? WHERE id = ? AND state = 'pending'`, s.now().UnixMilli(), id)
+	res, err := s.store.db.ExecContext(ctx, `UPDATE deliveries SET next_at = ? WHERE id = ? AND state = 'pending'`, s.now().UnixMilli(), id)
 	if err != nil {
 		return fmt.Errorf("retry delivery: %w", err)
 	}

@@ -48,7 +48,7 @@ func recordEndpoint(ctx context.Context, tx *sql.Tx, id string, out outcome) (di
 // EnableWebhook enables a disabled webhook again. Meetings recorded before that do not
 // fire it, as if it were created now.
 func (s *Service) EnableWebhook(ctx context.Context, id string) error {
-	res, err := s.store.db.W.ExecContext(ctx, `UPDATE webhooks SET disabled_at = NULL, reason = '', failing_since = NULL, enabled_at = ?
+	res, err := s.store.db.ExecContext(ctx, `UPDATE webhooks SET disabled_at = NULL, reason = '', failing_since = NULL, enabled_at = ?
 		WHERE id = ? AND disabled_at IS NOT NULL AND deleted_at IS NULL`, s.now().UnixMilli(), id)
 	if err != nil {
 		return fmt.Errorf("enable webhook: %w", err)

@@ -166,7 +166,7 @@ func (st store) readBody(ctx context.Context, id int64) (body []byte, ok bool, e
 
 // withhold ends a row whose owner may not have it any more.
 func (st store) withhold(ctx context.Context, id int64) error {
-	_, err := st.db.W.ExecContext(ctx, `UPDATE deliveries SET state = 'withheld', body = NULL WHERE id = ? AND state = 'pending'`, id)
+	_, err := st.db.ExecContext(ctx, `UPDATE deliveries SET state = 'withheld', body = NULL WHERE id = ? AND state = 'pending'`, id)
 	if err != nil {
 		return fmt.Errorf("withhold delivery %d: %w", id, err)
 	}
@@ -175,7 +175,7 @@ func (st store) withhold(ctx context.Context, id int64) error {
 
 // postpone has a row wait, without an attempt.
 func (st store) postpone(ctx context.Context, id int64, until time.Time) error {
-	_, err := st.db.W.ExecContext(ctx, `UPDATE deliveries SET next_at = ? WHERE id = ? AND state = 'pending'`, until.UnixMilli(), id)
+	_, err := st.db.ExecContext(ctx, `UPDATE deliveries SET next_at = ? WHERE id = ? AND state = 'pending'`, until.UnixMilli(), id)
 	if err != nil {
 		return fmt.Errorf("postpone delivery %d: %w", id, err)
 	}

@@ -39,7 +39,7 @@ func (s *Service) CreateKey(ctx context.Context, email string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = s.store.db.W.ExecContext(ctx, `INSERT INTO api_keys (id, hash, email, created_at) VALUES (?, ?, ?, ?)`,
+	_, err = s.store.db.ExecContext(ctx, `INSERT INTO api_keys (id, hash, email, created_at) VALUES (?, ?, ?, ?)`,
 		id, hashSecret(key), email, s.now().UnixMilli())
 	if err != nil {
 		return "", fmt.Errorf("create key: %w", err)
@@ -71,7 +71,7 @@ func (s *Service) Keys(ctx context.Context, email string) ([]Key, error) {
 // RevokeKey ends a key. The interface offers no way to it (5.3): it is for the
 // person whose key it is, on the machine of the archive.
 func (s *Service) RevokeKey(ctx context.Context, id string) error {
-	res, err := s.store.db.W.ExecContext(ctx, `UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`, s.now().UnixMilli(), id)
+	res, err := s.store.db.ExecContext(ctx, `UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`, s.now().UnixMilli(), id)
 	if err != nil {
 		return fmt.Errorf("revoke key: %w", err)
 	}

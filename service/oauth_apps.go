@@ -104,7 +104,7 @@ func (s *Service) Apps(ctx context.Context) ([]App, error) {
 
 // DeleteApp removes an app; its tokens stop working.
 func (s *Service) DeleteApp(ctx context.Context, clientID string) error {
-	res, err := s.store.db.W.ExecContext(ctx, `DELETE FROM apps WHERE client_id = ?`, clientID)
+	res, err := s.store.db.ExecContext(ctx, `DELETE FROM apps WHERE client_id = ?`, clientID)
 	if err != nil {
 		return fmt.Errorf("delete app: %w", err)
 	}

@@ -61,7 +61,7 @@ func (st store) newCode(ctx context.Context, a authRequest) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = st.db.W.ExecContext(ctx, `INSERT INTO auth_codes (hash, client_id, email, redirect_uri, scope, challenge, challenge_method, expires_at)
+	_, err = st.db.ExecContext(ctx, `INSERT INTO auth_codes (hash, client_id, email, redirect_uri, scope, challenge, challenge_method, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, hashSecret(code), a.clientID, a.email, a.redirectURI, a.scope, a.challenge, a.method,
 		st.now().Add(codeLife).UnixMilli())
 	if err != nil {

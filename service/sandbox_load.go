@@ -100,7 +100,7 @@ func (l *loading) take(ctx context.Context, raw []byte) error {
 	if known {
 		return l.put(ctx, o, &m)
 	}
-	_, err = l.s.store.db.W.ExecContext(ctx, `INSERT INTO held (recording_id, start, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+	_, err = l.s.store.db.ExecContext(ctx, `INSERT INTO held (recording_id, start, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
 		o.RecordingID, m.RecordingStartTime.Time.UnixMilli(), raw)
 	if err != nil {
 		return fmt.Errorf("keep back %d: %w", o.RecordingID, err)

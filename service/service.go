@@ -175,9 +175,6 @@ func (s *Service) setDefaults() {
 
 // start reads the settings of the data directory and applies the options.
 func (s *Service) start(ctx context.Context) error {
-	if err := s.store.overwriteDeleted(ctx); err != nil {
-		return err
-	}
 	secret, err := s.store.secret(ctx)
 	if err != nil {
 		return err

@@ -73,23 +73,13 @@ func deleteSetting(ctx context.Context, tx *sql.Tx, key string) error {
 	return nil
 }
 
-// overwriteDeleted makes the writing connection overwrite deleted rows, so that no
-// body that was sent or held back stays readable in the file.
-func (st store) overwriteDeleted(ctx context.Context) error {
-	var on int
-	if err := st.db.W.QueryRowContext(ctx, `PRAGMA secure_delete = ON`).Scan(&on); err != nil || on != 1 {
-		return errors.Join(errors.New("make service.db overwrite deleted rows"), err)
-	}
-	return nil
-}
-
 // secret returns the secret of all signatures, made at the first start.
 func (st store) secret(ctx context.Context) ([]byte, error) {
 	secret := make([]byte, 32)
 	if _, err := io.ReadFull(st.rand, secret); err != nil {
 		return nil, fmt.Errorf("make signing secret: %w", err)
 	}
-	_, err := st.db.W.ExecContext(ctx, `INSERT INTO settings (key, value) VALUES ('secret', ?) ON CONFLICT DO NOTHING`, secret)
+	_, err := st.db.ExecContext(ctx, `INSERT INTO settings (key, value) VALUES ('secret', ?) ON CONFLICT DO NOTHING`, secret)
 	if err != nil {
 		return nil, fmt.Errorf("write signing secret: %w", err)
 	}

@@ -42,7 +42,7 @@ func (s *Service) removeExpired(ctx context.Context, now time.Time) error {
 		`DELETE FROM refresh_tokens WHERE used_at < ?`:                                                                now.Add(-keepExpired),
 		`DELETE FROM deliveries WHERE kind <> 'webhook' AND state <> 'pending' AND coalesce(last_at, created_at) < ?`: now.Add(-keepExpired),
 	} {
-		if _, err := s.store.db.W.ExecContext(ctx, query, before.UnixMilli()); err != nil {
+		if _, err := s.store.db.ExecContext(ctx, query, before.UnixMilli()); err != nil {
 			return fmt.Errorf("remove expired rows: %w", err)
 		}
 	}

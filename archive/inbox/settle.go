@@ -149,7 +149,7 @@ func (i *Inbox) ReplayPassing(ctx context.Context) (int, error) {
 // ReplayAll makes every applied delivery whose body is in the database of an inbox wait to
 // be applied again, and returns their number. Nothing else may use the database.
 func ReplayAll(ctx context.Context, db *sqlite.DB) (int, error) {
-	res, err := db.W.ExecContext(ctx, `UPDATE deliveries SET state = 'received', settled_at = 0 WHERE state = 'applied' AND body IS NOT NULL`)
+	res, err := db.ExecContext(ctx, `UPDATE deliveries SET state = 'received', settled_at = 0 WHERE state = 'applied' AND body IS NOT NULL`)
 	if err != nil {
 		return 0, fmt.Errorf("replay deliveries: %w", err)
 	}

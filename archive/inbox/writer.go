@@ -187,12 +187,11 @@ func (i *Inbox) subtract(size int64, arrived int) {
 	}
 }
 
-func (i *Inbox) commit(ctx context.Context, group []*write) (err error) {
-	conn, err := i.db.W.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+func (i *Inbox) commit(ctx context.Context, group []*write) error {
+	return i.db.UseWriter(ctx, func(conn *sql.Conn) error { return i.commitOn(ctx, conn, group) })
+}
+
+func (i *Inbox) commitOn(ctx context.Context, conn *sql.Conn, group []*write) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, rollbackOpen(ctx, conn))

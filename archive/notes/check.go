@@ -31,7 +31,7 @@ func (d *DB) Check(ctx context.Context, repair bool) ([]archive.Damage, error) {
 	}
 	damage := archive.Damage{Class: archive.DamageRows, Path: d.db.Path, What: "the index of the words of notes: " + err.Error()}
 	if repair {
-		_, err := d.db.W.ExecContext(ctx, `INSERT INTO note_words (note_words) VALUES ('rebuild')`)
+		_, err := d.db.ExecContext(ctx, `INSERT INTO note_words (note_words) VALUES ('rebuild')`)
 		damage.Repaired = err == nil
 	}
 	return append(remains, damage), nil

@@ -14,7 +14,7 @@ import (
 
 // DB is one SQLite file. Readers never wait for the writer.
 type DB struct {
-	W    *sql.DB // has the one connection that writes
+	W    *sql.DB // has the one connection that writes; WriteTx and its like take turns at it
 	R    *sql.DB // has four connections that only read
 	Path string
 
@@ -25,6 +25,8 @@ type DB struct {
 	// Migrated has the schema before and after Migrate, zeros where it did nothing
 	// or the database is new.
 	Migrated struct{ From, To int64 }
+
+	turn chan struct{} // has an element while somebody writes
 
 	// file stays open as long as the connections: closing it ends SQLite's locks.
 	file *os.File
@@ -50,7 +52,7 @@ func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
 	db := &DB{
 		W:    connector{path, writerParams, writerPragmas}.pool(1),
 		R:    connector{path, readerParams, readerPragmas}.pool(readers),
-		Path: path, LogPatience: 10 * time.Second, file: file,
+		Path: path, LogPatience: 10 * time.Second, turn: make(chan struct{}, 1), file: file,
 	}
 	for _, pool := range []*sql.DB{db.W, db.R} {
 		if err := pool.PingContext(ctx); err != nil {
@@ -88,6 +90,10 @@ func closePool(pool *sql.DB) error {
 // WriteTx runs fn in one write transaction and commits it. An error of fn rolls
 // it back. The error of a full disk is [ErrDiskFull], of one that another program writes [ErrLocked].
 func (db *DB) WriteTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	if err := db.awaitTurn(ctx); err != nil {
+		return fmt.Errorf("begin transaction: %w", err)
+	}
+	defer db.endTurn()
 	tx, err := db.W.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", explainLock(db.Path, WrapDiskFull(err)))
@@ -101,6 +107,42 @@ func (db *DB) WriteTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 	return nil
 }
+
+// ExecContext runs a statement that writes, by itself.
+func (db *DB) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := db.awaitTurn(ctx); err != nil {
+		return nil, err
+	}
+	defer db.endTurn()
+	return db.W.ExecContext(ctx, query, args...)
+}
+
+// UseWriter runs fn with the connection that writes.
+func (db *DB) UseWriter(ctx context.Context, fn func(*sql.Conn) error) error {
+	if err := db.awaitTurn(ctx); err != nil {
+		return err
+	}
+	defer db.endTurn()
+	conn, err := db.W.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return fn(conn)
+}
+
+// awaitTurn waits until everybody has written who came before, until endTurn: database/sql
+// gives a connection to any of those who wait, however long each has waited.
+func (db *DB) awaitTurn(ctx context.Context) error {
+	select {
+	case db.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (db *DB) endTurn() { <-db.turn }
 
 // ReadTx runs fn in one read transaction: all its reads see the same commit.
 func (db *DB) ReadTx(ctx context.Context, fn func(*sql.Tx) error) error {
@@ -166,12 +208,11 @@ func (db *DB) TruncateWAL(ctx context.Context) error {
 // TryTruncateWAL is TruncateWAL with one attempt, which holds the writer for a tenth
 // of a second at most for the sake of readers. done is false when there still are some.
 func (db *DB) TryTruncateWAL(ctx context.Context) (done bool, err error) {
-	conn, err := db.W.Conn(ctx)
+	err = db.UseWriter(ctx, func(conn *sql.Conn) error {
+		done, err = truncateLog(ctx, conn)
+		return err
+	})
 	if err != nil {
-		return false, fmt.Errorf("empty the log of %s: %w", db.Path, err)
-	}
-	defer conn.Close()
-	if done, err = truncateLog(ctx, conn); err != nil {
 		return false, fmt.Errorf("empty the log of %s: %w", db.Path, err)
 	}
 	return done, nil

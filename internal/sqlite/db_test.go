@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -92,4 +95,64 @@ func TestCloseWaitsForConnections(t *testing.T) {
 			t.Errorf("%s: the log is still there: %v", name, err)
 		}
 	}
+}
+
+// TestWritersTakeTurns has twenty writers come while one writes, in three ways: each writes in
+// its turn, and one whose context ends meanwhile does not wait any longer.
+func TestWritersTakeTurns(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		db, err := Open(t.Context(), filepath.Join(dir, "x.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.ExecContext(t.Context(), `CREATE TABLE t (n INTEGER)`); err != nil {
+			t.Fatal(err)
+		}
+		const insert = `INSERT INTO t VALUES (?)`
+		write := func(ctx context.Context, n int) (err error) {
+			switch n % 3 {
+			case 0:
+				_, err = db.ExecContext(ctx, insert, n)
+				return err
+			case 1:
+				return db.UseWriter(ctx, func(conn *sql.Conn) error {
+					_, err := conn.ExecContext(ctx, insert, n)
+					return err
+				})
+			}
+			return db.WriteTx(ctx, func(tx *sql.Tx) error {
+				_, err := tx.ExecContext(ctx, insert, n)
+				return err
+			})
+		}
+		var writers sync.WaitGroup
+		var want []int
+		err = db.WriteTx(t.Context(), func(*sql.Tx) error {
+			for n := range 20 {
+				ctx, cancel := context.WithCancel(t.Context())
+				isTired := n%5 == 4
+				if !isTired {
+					want = append(want, n)
+				}
+				writers.Go(func() {
+					defer cancel()
+					if err := write(ctx, n); isTired != errors.Is(err, context.Canceled) {
+						t.Errorf("writer %d: %v", n, err)
+					}
+				})
+				synctest.Wait()
+				if isTired {
+					cancel()
+				}
+			}
+			return nil
+		})
+		writers.Wait()
+		got, failed := Column[int](t.Context(), db.R, `SELECT n FROM t ORDER BY rowid`)
+		if err := errors.Join(err, failed); err != nil || !slices.Equal(got, want) {
+			t.Errorf("written in the order %v, want %v: %v", got, want, err)
+		}
+	})
 }

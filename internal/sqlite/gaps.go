@@ -37,11 +37,14 @@ func (db *DB) EraseGaps(ctx context.Context) (done bool, err error) {
 // returns the section's end, which is the offset itself at the end of the file. While it
 // holds the lock of writers and the log is empty, no connection changes the file.
 func (db *DB) eraseSection(ctx context.Context, at int64) (done bool, end int64, err error) {
-	conn, err := db.W.Conn(ctx)
-	if err != nil {
-		return false, 0, err
-	}
-	defer conn.Close()
+	err = db.UseWriter(ctx, func(conn *sql.Conn) error {
+		done, end, err = db.eraseSectionOn(ctx, conn, at)
+		return err
+	})
+	return done, end, err
+}
+
+func (db *DB) eraseSectionOn(ctx context.Context, conn *sql.Conn, at int64) (done bool, end int64, err error) {
 	if done, err = truncateLog(ctx, conn); !done || err != nil {
 		return false, 0, err
 	}

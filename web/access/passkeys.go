@@ -73,7 +73,7 @@ func (d *DB) PasskeyOwner(ctx context.Context, person int64) (*PasskeyOwner, err
 	}
 	handle := make([]byte, 32)
 	rand.Read(handle) // never fails
-	if _, err := d.db.W.ExecContext(ctx, `INSERT INTO handles (person, handle) VALUES (?, ?) ON CONFLICT DO NOTHING`, person, handle); err != nil {
+	if _, err := d.db.ExecContext(ctx, `INSERT INTO handles (person, handle) VALUES (?, ?) ON CONFLICT DO NOTHING`, person, handle); err != nil {
 		return nil, fmt.Errorf("write passkey handle: %w", err)
 	}
 	return d.passkeyOwner(ctx, p)
@@ -163,7 +163,7 @@ func (d *DB) NotePasskey(ctx context.Context, c *webauthn.Credential) error {
 	if err != nil {
 		return fmt.Errorf("note passkey: %w", err)
 	}
-	if _, err := d.db.W.ExecContext(ctx, `UPDATE passkeys SET credential = ?, used_at = ? WHERE id = ?`, string(raw), d.now().UnixMilli(), c.ID); err != nil {
+	if _, err := d.db.ExecContext(ctx, `UPDATE passkeys SET credential = ?, used_at = ? WHERE id = ?`, string(raw), d.now().UnixMilli(), c.ID); err != nil {
 		return fmt.Errorf("note passkey: %w", err)
 	}
 	return nil

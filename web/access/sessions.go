@@ -139,7 +139,7 @@ func (d *DB) noteSession(ctx context.Context, s *Session, now time.Time) {
 	if now.Sub(s.SeenAt) < seenEvery {
 		return
 	}
-	_, err := d.db.W.ExecContext(ctx, `UPDATE sessions SET seen_at = ?1 WHERE id = ?2 AND seen_at < ?1`, now.UnixMilli(), s.ID)
+	_, err := d.db.ExecContext(ctx, `UPDATE sessions SET seen_at = ?1 WHERE id = ?2 AND seen_at < ?1`, now.UnixMilli(), s.ID)
 	if err != nil {
 		if ctx.Err() == nil {
 			d.log.Warn().Err(err).Int64("session", s.ID).Msg("cannot write when the session was last used; it may end early")

@@ -169,7 +169,7 @@ func (d *DB) noteToken(ctx context.Context, t *Token, now time.Time) {
 	if now.Sub(t.UsedAt) < seenEvery {
 		return
 	}
-	_, err := d.db.W.ExecContext(ctx, `UPDATE tokens SET used_at = ?1 WHERE id = ?2 AND coalesce(used_at, 0) < ?1`, now.UnixMilli(), t.ID)
+	_, err := d.db.ExecContext(ctx, `UPDATE tokens SET used_at = ?1 WHERE id = ?2 AND coalesce(used_at, 0) < ?1`, now.UnixMilli(), t.ID)
 	if err != nil {
 		if ctx.Err() == nil {
 			d.log.Warn().Err(err).Int64("token", t.ID).Msg("cannot write when the token was last used")
