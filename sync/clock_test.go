@@ -114,13 +114,17 @@ func TestAClockThatWasAheadHoldsBackNoRecording(t *testing.T) {
 	}
 }
 
-// A clock is ahead for a minute, while recordings are generated: each counts as requested long ago
-// and fails. Once the clock is right they are fetched, also by a program that was restarted.
-func TestAClockThatWasAheadForAMinutePutsNoRecordingOff(t *testing.T) {
+// A clock is ahead or behind for a minute, while recordings are generated: each counts as requested
+// long ago, during that minute or after it. Once the clock is right they are fetched, also by a
+// program that was restarted.
+func TestAClockThatWasWrongForAMinutePutsNoRecordingOff(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	for _, restarts := range []bool{false, true} {
-		t.Run(fmt.Sprint(restarts), func(t *testing.T) {
+	for _, tt := range []struct {
+		wrong    time.Duration
+		restarts bool
+	}{{26 * time.Hour, false}, {26 * time.Hour, true}, {-26 * time.Hour, false}, {-26 * time.Hour, true}} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)}, rig.Meetings(4, rig.Today().Add(-time.Hour), time.Hour))
@@ -129,13 +133,13 @@ func TestAClockThatWasAheadForAMinutePutsNoRecordingOff(t *testing.T) {
 					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 				_, stop := running(t, o)
 				time.Sleep(20 * time.Second)
-				clock.Set(26 * time.Hour)
+				clock.Set(tt.wrong)
 				time.Sleep(time.Minute)
-				if restarts {
+				if tt.restarts {
 					stop()
 				}
 				clock.Set(0)
-				if restarts {
+				if tt.restarts {
 					_, stop = running(t, o)
 				}
 				defer stop()
