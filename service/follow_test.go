@@ -94,13 +94,19 @@ func newer(id int, opts ...string) string {
 }
 
 func TestTheRelaySendsNewMeetingsOnce(t *testing.T) {
+	for name, bare := range map[string]string{"null": `null`, "without its text": `{"template_name": "General"}`, "of another type": `"text"`} {
+		t.Run(name, func(t *testing.T) { relayNewMeetings(t, bare) })
+	}
+}
+
+// relayNewMeetings has lists show meetings, one of them with a summary that is none yet.
+func relayNewMeetings(t *testing.T, bare string) {
 	s, a := newOverlay(t)
 	hook := webhook{email: "ann@acme.example", url: "https://hooks.example/", includes: []api.Part{"default_summary"},
 		triggers: []string{"my_recordings"}, createdAt: testStart}
 	if err := s.store.putWebhook(t.Context(), &hook); err != nil {
 		t.Fatal(err)
 	}
-	const bare = `null`
 	arrive(t, a, archive.SourceList, meeting(1))                                // recorded before the webhook
 	arrive(t, a, archive.SourceImport, newer(2))                                // imported
 	arrive(t, a, archive.SourceWebhook, newer(3, "default_summary", bare))      // without a summary yet

@@ -43,7 +43,7 @@ func (s *Service) decideEvent(ctx context.Context, tx *sql.Tx, ev event) (waitin
 		return false, err
 	}
 	byMeeting, err := s.archive.PartsOfMany(ctx, []int64{ev.recordingID}, []api.Part{api.PartSummary})
-	if err != nil || api.Empty(byMeeting[ev.recordingID][api.PartSummary]) {
+	if err != nil || !api.HasContent(api.PartSummary, byMeeting[ev.recordingID][api.PartSummary]) {
 		return false, err
 	}
 	var parts map[api.Part]json.RawMessage // read when the first webhook fires
