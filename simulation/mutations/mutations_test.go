@@ -206,7 +206,7 @@ func (m mutation) try(t *testing.T) string {
 // histories are the simulated ones that have to notice a mutation: short and eventful ones, and
 // then whole years, which have quiet times in the middle and a rush at the end. The first ones are of
 // the newest world.
-var histories = []struct{ first, count, days int }{{45000, 16, 75}, {30000, 12, 75}, {30100, 3, 365}}
+var histories = []struct{ first, count, days int }{{50000, 2, 75}, {45000, 16, 75}, {30000, 12, 75}, {30100, 3, 365}}
 
 // runTests runs the tests of a mutation with an overlay, or as the code is without one:
 // "noticed" if they fail, "survived", or the reason why they did not run.

@@ -108,22 +108,30 @@ func (w *world) share(g *rand.Rand) {
 // hide makes a meeting private.
 func (w *world) hide(g *rand.Rand) {
 	if m := w.anyMeeting(g, false); m != nil {
-		m.sharing, m.users, m.levels = "no_teams", nil, nil
-		w.journal.note("%d is made private", m.id)
-		m.sharedAt = time.Now()
-		w.oracle.dropped(m.id)
-		w.change(m)
+		w.makePrivate(m)
 	}
+}
+
+func (w *world) makePrivate(m *meeting) {
+	m.sharing, m.users, m.levels = "no_teams", nil, nil
+	w.journal.note("%d is made private", m.id)
+	m.sharedAt = time.Now()
+	w.oracle.dropped(m.id)
+	w.change(m)
 }
 
 func (w *world) remove(g *rand.Rand) {
 	if m := w.anyMeeting(g, false); m != nil {
-		m.deleted, m.wasDeleted = true, true
-		w.journal.note("%d is deleted at the service", m.id)
-		m.sharedAt = time.Now()
-		w.oracle.dropped(m.id)
-		w.change(m)
+		w.delete(m)
 	}
+}
+
+func (w *world) delete(m *meeting) {
+	m.deleted, m.wasDeleted = true, true
+	w.journal.note("%d is deleted at the service", m.id)
+	m.sharedAt = time.Now()
+	w.oracle.dropped(m.id)
+	w.change(m)
 }
 
 func (w *world) bringBack(g *rand.Rand) {

@@ -110,10 +110,13 @@ func partOf(member string) string {
 	return member
 }
 
-func (o *oracle) isHidden(id int64) bool {
+func (o *oracle) isHidden(id int64) bool { return o.isHiddenSince(id, time.Time{}) }
+
+// isHiddenSince reports whether there has been a reason to miss a meeting since a time.
+func (o *oracle) isHiddenSince(id int64, at time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.hidden[id]
+	return o.hidden[id].After(at)
 }
 
 // isWatched reports whether a list of an account that works shows a meeting.

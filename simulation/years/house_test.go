@@ -72,6 +72,7 @@ type house struct {
 	changed     chan struct{} // the rules perhaps
 	err         error         // of Run; read after ended
 	dead        atomic.Bool   // killed: nothing reaches the service or the disk
+	diedAt      atomic.Int64  // when it was killed at a commit
 	sick        atomic.Int64
 	locked      atomic.Bool // somebody else has the write lock of a database
 	locks       []func()    // end that
@@ -201,6 +202,7 @@ func (h *house) watchCommits(db *sqlite.DB) {
 			h.w.disk.wait(h, db.Path)
 			if h.fatal.Load() > 0 && h.fatal.Add(-1) == 0 {
 				h.dead.Store(true)
+				h.diedAt.Store(time.Now().UnixNano())
 				h.w.oracle.settle(time.Now(), true) // it may be hours until somebody sees that it is dead
 			}
 			if h.dead.Load() || h.sick.Load() > 0 || h.failsOnce() {

@@ -27,7 +27,7 @@ type oracle struct {
 	acked    map[string]int64             // acknowledged deliveries "ACCOUNT ID" by the meeting they are about
 	content  map[string][]string          // the versions in them
 	listed   map[int64]map[string]listing // the newest list that has shown a meeting, by address
-	hidden   map[int64]bool               // meetings that some walk may have missed for a reason
+	hidden   map[int64]time.Time          // when a walk last had a reason to miss a meeting
 	empties  map[string][]time.Time       // empty lists, by address
 	forbade  map[string]time.Time         // when an account was last refused a recording with 403: "ADDRESS 17"
 	forgot   map[int64]bool
@@ -76,7 +76,7 @@ func (l listing) settle(at time.Time, broken bool) listing {
 const grace = 20 * time.Minute
 
 func newOracle(w *world) *oracle {
-	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, last: map[string]time.Time{}, acked: map[string]int64{}, content: map[string][]string{}, listed: map[int64]map[string]listing{}, hidden: map[int64]bool{},
+	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, last: map[string]time.Time{}, acked: map[string]int64{}, content: map[string][]string{}, listed: map[int64]map[string]listing{}, hidden: map[int64]time.Time{},
 		empties: map[string][]time.Time{}, forbade: map[string]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, heard: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, rows: map[string][]string{}, moved: map[string]time.Time{}, teams: map[int64]teamsShown{}, notes: map[int]personalNote{}}
 }
 
@@ -195,7 +195,7 @@ func (o *oracle) acknowledge(d *delivery, _ int) {
 func (o *oracle) dropped(id int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.hidden[id] = true
+	o.hidden[id] = time.Now()
 }
 
 // emptied notes a list that was empty. A second one within a day and a half can hide
@@ -223,7 +223,7 @@ func (o *oracle) hideAll() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for id := range o.listed {
-		o.hidden[id] = true
+		o.hidden[id] = time.Now()
 	}
 }
 
@@ -284,7 +284,7 @@ func (o *oracle) goBack(m memory) {
 		delete(o.attached, id)
 	}
 	for id, byAddress := range o.listed {
-		o.hidden[id] = true
+		o.hidden[id] = time.Now()
 		for who, l := range byAddress { // the archive does not know of the lists since then
 			if before := m.listed[id][who]; before.credential == l.credential {
 				byAddress[who] = before
@@ -307,7 +307,7 @@ func (o *oracle) move(who string) {
 func (o *oracle) hide(who string) {
 	for id, byAddress := range o.listed {
 		if _, ok := byAddress[who]; ok {
-			o.hidden[id] = true
+			o.hidden[id] = time.Now()
 		}
 	}
 }

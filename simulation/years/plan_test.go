@@ -71,6 +71,7 @@ func acts() []act {
 		{"pair", 12, true, (*world).pair},
 		{"lack members", 16, true, (*world).lackMembers},
 		{"change address", 5, true, (*world).changeAddress},
+		{"slip", 24, true, (*world).slip},
 	}
 }
 
@@ -92,6 +93,9 @@ const firstStrict = 40000
 // firstHarsh is the first seed of the newest world: docs/proof.md lists its faults.
 const firstHarsh = 45000
 
+// firstSlipping is the first seed where a meeting leaves the list of a walk on purpose.
+const firstSlipping = 50000
+
 // countActs returns how many acts a seed has.
 func countActs(seed uint64) int {
 	switch {
@@ -109,6 +113,8 @@ func countActs(seed uint64) int {
 		return 45
 	case seed < firstHarsh:
 		return 46
+	case seed < firstSlipping:
+		return 50
 	}
 	return len(acts())
 }

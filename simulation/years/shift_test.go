@@ -2,9 +2,12 @@ package years
 
 import (
 	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"minutebook/internal/sqlite"
 )
@@ -17,6 +20,9 @@ type walk struct {
 	text    string         // of that meeting, as it then was
 	left    map[int64]bool // that have left the list since, for each of which a page has skipped one
 }
+
+// walkKey names the walk of an account that goes on with a cursor.
+func walkKey(who, cursor string) string { return who + " " + cursor }
 
 // mostSkipped is how many meetings a walk may lack without a doubt (docs/sync.md): it asks for each
 // of them, so that one that a page skips is not gone. A few of those it lacks are really gone.
@@ -31,7 +37,7 @@ func (w *world) shift(k call, o object, items []object) []object {
 	}
 	cursor := k.r.URL.Query().Get("cursor")
 	w.mu.Lock()
-	before, isKnown := w.walks[k.who+" "+cursor]
+	before, isKnown := w.walks[walkKey(k.who, cursor)]
 	w.mu.Unlock()
 	visible := w.visibleTo(k.who)
 	now := walk{shown: map[int64]bool{}, visible: visible, left: map[int64]bool{}}
@@ -56,7 +62,7 @@ func (w *world) shift(k call, o object, items []object) []object {
 	if w.walks == nil || len(w.walks) > 100 { // one that is cut off is never read on
 		w.walks = map[string]walk{}
 	}
-	w.walks[k.who+" "+next] = now
+	w.walks[walkKey(k.who, next)] = now
 	return items
 }
 
@@ -83,6 +89,33 @@ func (w *world) shiftPage(k call, before *walk, visible map[int64]bool, items []
 		}
 	}
 	return items
+}
+
+// slip has a meeting leave the list that the pages of a walk have shown until now, so that where
+// cursors are numbers the next page skips one.
+func (w *world) slip(g *rand.Rand) {
+	w.mu.Lock()
+	shown, key := slices.Sorted(maps.Keys(w.walks[w.walking].shown)), w.walking
+	w.mu.Unlock()
+	before, canRead := w.gone()
+	if len(shown) == 0 || !canRead {
+		return
+	}
+	switch m := w.org.meeting(shown[g.IntN(len(shown))]); {
+	case m == nil || m.deleted:
+	case strings.HasPrefix(key, walkKey(m.recorder.email, "")): // the own ones stay in the list
+		w.delete(m)
+	default:
+		w.makePrivate(m)
+	}
+	w.later(20*time.Minute, "look at what is gone", func() { // before another walk shows the skipped one again
+		gone, _ := w.gone()
+		for _, id := range gone {
+			if m := w.org.meeting(id); w.isWatched(m) && !slices.Contains(before, id) && !w.oracle.isHiddenSince(id, time.Now().Add(-26*time.Hour)) {
+				w.fail("meeting %d is marked gone since a page skipped it", id)
+			}
+		}
+	})
 }
 
 // visibleTo returns the meetings that a person sees.
@@ -113,15 +146,24 @@ func idOf(m object) int64 {
 // lookForGone looks for meetings that are marked gone although the service has never missed them, as
 // one that a page skipped: by the next night it may be back.
 func (w *world) lookForGone() {
-	if w.seed < firstHarsh || w.house == nil || w.house.dead.Load() || w.house.isSick() {
+	if w.seed < firstHarsh {
 		return
 	}
-	i := slices.IndexFunc(w.house.archive.Databases(), func(db *sqlite.DB) bool { return filepath.Base(db.Path) == "archive.db" })
-	gone, err := sqlite.Column[int64](w.house.life, w.house.archive.Databases()[i].R, `SELECT recording_id FROM meetings WHERE gone_at IS NOT NULL`)
-	w.must(err, "read which meetings are gone")
+	gone, _ := w.gone()
 	for _, id := range gone {
 		if m := w.org.meeting(id); w.isWatched(m) && !w.oracle.isHidden(id) {
 			w.fail("meeting %d is marked gone, and the service has never missed it", id)
 		}
 	}
+}
+
+// gone returns the meetings that the archive marks gone; ok is false while it cannot be asked.
+func (w *world) gone() (ids []int64, ok bool) {
+	if w.house == nil || w.house.dead.Load() || w.house.isSick() {
+		return nil, false
+	}
+	i := slices.IndexFunc(w.house.archive.Databases(), func(db *sqlite.DB) bool { return filepath.Base(db.Path) == "archive.db" })
+	ids, err := sqlite.Column[int64](w.house.life, w.house.archive.Databases()[i].R, `SELECT recording_id FROM meetings WHERE gone_at IS NOT NULL`)
+	w.must(err, "read which meetings are gone")
+	return ids, true
 }

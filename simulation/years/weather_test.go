@@ -94,7 +94,7 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.h.dead.Load() {
 		return nil, syscall.ECONNRESET
 	}
-	w.passTrigger(path, r.URL.Query().Get("cursor") != "")
+	w.passTrigger(path, who, r.URL.Query().Get("cursor"))
 	rates, strange := w.present(), newRand(w.seed, "strange")
 	if len(rates) > 0 && w.seed >= firstWide {
 		strange = w.dice.roll("strange " + name)

@@ -116,6 +116,7 @@ type world struct {
 	lowered  bool      // a limit is, or was a moment ago
 	shared   time.Time // until then another program uses a key
 	walks    map[string]walk
+	walking  string // the key of the walk that last woke the driver
 	lacks    []lack
 	skewedAt time.Time // when the clock was last set
 }
@@ -289,11 +290,11 @@ func (w *world) arm() <-chan struct{} {
 	return w.trigger
 }
 
-func (w *world) passTrigger(path string, later bool) {
+func (w *world) passTrigger(path, who, cursor string) {
 	w.mu.Lock()
 	ch := w.trigger
-	if ch != nil && path == "/meetings" && later {
-		w.trigger = nil
+	if ch != nil && path == "/meetings" && cursor != "" {
+		w.trigger, w.walking = nil, walkKey(who, cursor)
 	} else {
 		ch = nil
 	}
