@@ -175,11 +175,8 @@ func (r relay) waitAndStep(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, followedEvery)
 	defer cancel()
 	err = r.archive.WaitChange(wait, position)
-	switch {
-	case err == nil:
-		return r.step(ctx, position)
-	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		return r.store.db.WriteTx(ctx, func(tx *sql.Tx) error { return setTime(ctx, tx, followedKey, r.now()) })
+	if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+		return err
 	}
-	return err
+	return r.step(ctx, position) // without changes it notes that the relay runs
 }

@@ -13,11 +13,21 @@ import (
 // relay decides which webhooks the changes of an archive fire. One goroutine owns it.
 type relay struct {
 	*Service
-	seen *time.Time // the clock's time at the last step
+	seen *time.Time     // the clock's time at the last step
+	ran  *time.Duration // the machine's uptime when the relay last ran; 0: unknown
 }
 
 func newRelay(s *Service) relay {
-	return relay{Service: s, seen: new(time.Time)}
+	return relay{Service: s, seen: new(time.Time), ran: new(time.Duration)}
+}
+
+// noteRun notes that the relay runs, and reports whether it may have been off for more than
+// longPause. Of a clock that was behind, and is set right, the machine's uptime knows nothing.
+func (r relay) noteRun() (mayHavePaused bool) {
+	up := r.uptime()
+	mayHavePaused = *r.ran == 0 || up-*r.ran > longPause
+	*r.ran = up
+	return mayHavePaused
 }
 
 // step decides the webhooks of the next changes and moves the position, in one
@@ -35,8 +45,10 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	if err != nil {
 		return err
 	}
-	if skipped, err := r.skipLongPause(ctx, head, changes); skipped || err != nil {
-		return err
+	if r.noteRun() {
+		if skipped, err := r.skipLongPause(ctx, head, changes); skipped || err != nil {
+			return err
+		}
 	}
 	if now := r.now().Round(0); now.Before(*r.seen) { // the clock was set back
 		if err := r.clampTimes(ctx); err != nil {

@@ -85,8 +85,11 @@ type Options struct {
 	// package sample.
 	Video, Audio func() (io.ReadSeeker, string)
 
-	Now    func() time.Time // time.Now when nil
-	Rand   io.Reader        // crypto/rand when nil
+	Now func() time.Time // time.Now when nil
+	// Uptime is how long the machine has been running, its sleep included, by a clock that
+	// nobody sets; 0 where that is unknown. When nil, it is unknown.
+	Uptime func() time.Duration
+	Rand   io.Reader // crypto/rand when nil
 	Logger zerolog.Logger
 	// Transport carries webhooks and callbacks; nil: the network.
 	Transport http.RoundTripper
@@ -98,6 +101,7 @@ type Service struct {
 	opts      Options
 	log       zerolog.Logger
 	now       func() time.Time
+	uptime    func() time.Duration
 	archive   *archive.Archive
 	store     store
 	mirror    *mirror.Mirror
@@ -153,6 +157,9 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 
 func (s *Service) setDefaults() {
 	o := &s.opts
+	if o.Uptime == nil {
+		o.Uptime = func() time.Duration { return 0 }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -166,7 +173,7 @@ func (s *Service) setDefaults() {
 		o.Audio = sample.Audio
 	}
 	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
-	s.now = o.Now
+	s.now, s.uptime = o.Now, o.Uptime
 	s.client = outbound.NewClient(outbound.Options{AllowPrivate: o.AllowPrivate, Timeout: deliveryTimeout, FreshConns: true})
 	if o.Transport != nil {
 		s.client.Transport = o.Transport

@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -157,6 +159,38 @@ func TestAClockThatWasAheadHoldsUpNoWebhook(t *testing.T) {
 	}
 	if due := s.dueNow(); len(due) != 2 {
 		t.Errorf("%d sendings are due, want the webhook and the callback", len(due))
+	}
+}
+
+// A clock that was behind for a minute, by weeks, and is right again is no pause of the relay: a
+// meeting that was recorded before fires. A sleep of the machine is one.
+func TestAClockThatWasBehindIsNoPause(t *testing.T) {
+	for asleep, want := range map[time.Duration]string{0: "5", 25 * time.Hour: ""} {
+		s, a := newOverlay(t)
+		s.annsHook()
+		s.clock.add(10 * time.Hour)
+		s.caughtUp(t)
+		up := time.Hour
+		s.uptime = func() time.Duration { return up }
+		r := newRelay(s.Service)
+		step := func() {
+			t.Helper()
+			value, err := s.store.setting(t.Context(), followKey)
+			var position archive.Position
+			if err := errors.Join(err, json.Unmarshal(value, &position), r.step(t.Context(), position)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const behind = 40 * 24 * time.Hour
+		s.clock.add(-behind)
+		step()
+		up += time.Minute + asleep
+		s.clock.add(behind + time.Minute + asleep)
+		arrive(t, a, archive.SourceWebhook, newer(5))
+		step()
+		if got := s.queued(); got != want {
+			t.Errorf("asleep for %s: sent %q, want %q", asleep, got, want)
+		}
 	}
 }
 

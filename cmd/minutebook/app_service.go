@@ -13,6 +13,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/nearest"
+	"minutebook/internal/process"
 	"minutebook/service"
 	"minutebook/web/access"
 )
@@ -30,7 +31,7 @@ func (app *application) Service(ctx context.Context) (*service.Service, error) {
 	}
 	s, err := service.New(ctx, service.Options{
 		Archive: app.archive, PublicURL: urlOfService(app.config()), AllowPrivate: app.config().Service.AllowPrivate, Imported: app.config().Service.Imported,
-		Offline: !app.opts.Daemon || !app.config().Service.Enabled, Now: time.Now, Logger: app.log,
+		Offline: !app.opts.Daemon || !app.config().Service.Enabled, Now: time.Now, Uptime: process.Uptime, Logger: app.log,
 	})
 	if err != nil {
 		return nil, err

@@ -95,6 +95,9 @@ func runningTime() func() time.Duration {
 	return func() time.Duration { return time.Since(began) }
 }
 
+// uptime is how long the machine has been running.
+func (w *world) uptime() time.Duration { return time.Since(firstDay) + time.Hour }
+
 // start opens the program on a data directory.
 func (w *world) start(dir string) *house {
 	ctx, stop := context.WithCancel(context.Background())

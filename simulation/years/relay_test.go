@@ -48,7 +48,7 @@ const relayRest = 4 * 24 * time.Hour
 
 // newService opens the service's interface of the archive, with its webhooks.
 func (h *house) newService(ctx context.Context) (*service.Service, error) {
-	return service.New(ctx, service.Options{Archive: h.archive, PublicURL: "http://archive.test", AllowPrivate: true, Now: h.w.now,
+	return service.New(ctx, service.Options{Archive: h.archive, PublicURL: "http://archive.test", AllowPrivate: true, Now: h.w.now, Uptime: h.w.uptime,
 		Rand: newReader(h.w.seed + uint64(h.number)), Logger: h.w.logger, Transport: endpoint{h}})
 }
 
