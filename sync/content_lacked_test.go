@@ -116,3 +116,33 @@ func TestContentThatListsLackIsReadAlone(t *testing.T) {
 		}
 	})
 }
+
+// Where a list never shows the transcripts, and the call for it alone had none for as long as an old
+// meeting's is awaited, the rotation's month asks for it again.
+func TestContentThatWasAwaitedInVainIsReadWithinTheMonth(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(1, rig.Today().Add(-30*day), time.Hour))
+		next, exists := lackTranscripts(u.Wire.Handler), time.Now().Add(10*day)
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/transcript") && time.Now().Before(exists) {
+				http.NotFound(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(9 * day)
+		if c := meetingCounts(t, ar); c.Meetings != 1 || c.WithTranscript != 0 {
+			t.Fatalf("after nine days %+v", c)
+		}
+		time.Sleep(35 * day)
+		if c := meetingCounts(t, ar); c.WithTranscript != 1 {
+			t.Errorf("after a month %+v", c)
+		}
+	})
+}

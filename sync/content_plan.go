@@ -120,12 +120,12 @@ func newTask(o walkSpec, ob archive.Observation, row *archive.Row, now time.Time
 	}
 }
 
-// lackedTask returns the second reading of content that the archive has and the observation, which
-// was asked for it, lacks: a list may never have it for an account, and then an edit is shown by the
-// call for the content alone.
+// lackedTask returns the second reading of content that the observation of a known meeting lacks,
+// though it was asked for: a list may never have it for an account, and then the call for the
+// content alone shows an edit, or what was awaited in vain.
 func lackedTask(o walkSpec, ob archive.Observation, row *archive.Row, a contentTask) contentTask {
-	a.Transcript = row != nil && row.HasTranscript && !api.HasContent(api.PartTranscript, ob.Parts[api.PartTranscript])
-	a.Summary = row != nil && row.HasSummary && !api.HasContent(api.PartSummary, ob.Parts[api.PartSummary])
+	a.Transcript = row != nil && !api.HasContent(api.PartTranscript, ob.Parts[api.PartTranscript])
+	a.Summary = row != nil && !api.HasContent(api.PartSummary, ob.Parts[api.PartSummary])
 	a.Reread, a.Spare = true, o.spare
 	return a
 }
