@@ -22,7 +22,7 @@ func newRelay(s *Service) relay {
 }
 
 // noteRun notes that the relay runs, and reports whether it may have been off for more than
-// longPause. Of a clock that was behind, and is set right, the machine's uptime knows nothing.
+// longPause. The machine's uptime decides, which a clock that is set right does not change.
 func (r relay) noteRun() (mayHavePaused bool) {
 	up := r.uptime()
 	mayHavePaused = *r.ran == 0 || up-*r.ran > longPause

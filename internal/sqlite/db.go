@@ -14,7 +14,7 @@ import (
 
 // DB is one SQLite file. Readers never wait for the writer.
 type DB struct {
-	W    *sql.DB // has the one connection that writes; WriteTx and its like take turns at it
+	W    *sql.DB // has the one connection that writes, at which WriteTx, ExecContext and UseWriter take turns
 	R    *sql.DB // has four connections that only read
 	Path string
 
@@ -131,8 +131,8 @@ func (db *DB) UseWriter(ctx context.Context, fn func(*sql.Conn) error) error {
 	return fn(conn)
 }
 
-// awaitTurn waits until everybody has written who came before, until endTurn: database/sql
-// gives a connection to any of those who wait, however long each has waited.
+// awaitTurn waits until all who came before have written; the turn lasts until endTurn.
+// database/sql gives a connection to any of those who wait, however long each has waited.
 func (db *DB) awaitTurn(ctx context.Context) error {
 	select {
 	case db.turn <- struct{}{}:
