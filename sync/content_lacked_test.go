@@ -58,10 +58,7 @@ func TestEditsThatListsLackAreReadAgain(t *testing.T) {
 		const between = 20 * day
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(2, newest, between)) // number 2 is the newest
 		u.Wire.Handler = lackTranscripts(u.Wire.Handler)
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-		defer stop()
+		ar := readingAgain(t, u)
 		time.Sleep(time.Hour)
 		edit(t, u, 2, newest, "So it is", "So it was")
 		edit(t, u, 1, newest.Add(-between), "So it is", "So it was")
@@ -132,10 +129,7 @@ func TestContentThatWasAwaitedInVainIsReadWithinTheMonth(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-		defer stop()
+		ar := readingAgain(t, u)
 		time.Sleep(9 * day)
 		if c := meetingCounts(t, ar); c.Meetings != 1 || c.WithTranscript != 0 {
 			t.Fatalf("after nine days %+v", c)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
@@ -26,10 +27,7 @@ func TestTheLastSevenDaysAreReadAgainEveryNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(20, newest, day)) // number 20 is the newest
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-		defer stop()
+		ar := readingAgain(t, u)
 		time.Sleep(time.Hour)
 		for night := range 3 {
 			for _, id := range []int64{20, 18, 16, 10} { // today's, two, four and ten days old
@@ -61,10 +59,7 @@ func TestTheRotationReadsAllThatIsOld(t *testing.T) {
 		const meetings = 100
 		newest := rig.Today().Add(-20 * day)
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, newest, time.Hour))
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-		defer stop()
+		ar := readingAgain(t, u)
 		time.Sleep(time.Hour)
 		for id := int64(1); id <= meetings; id++ {
 			edit(t, u, id, newest.Add(-time.Duration(meetings-id)*time.Hour), "So it is", "So it was")
@@ -172,10 +167,7 @@ func TestTheRotationPassesADayOfManyMeetings(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-		defer stop()
+		ar := readingAgain(t, u)
 		time.Sleep(time.Hour)
 		for id := int64(1); id <= meetings; id++ {
 			edit(t, u, id, newest.Add(-time.Duration(meetings-id)*time.Minute), "So it is", "So it was")
@@ -187,4 +179,13 @@ func TestTheRotationPassesADayOfManyMeetings(t *testing.T) {
 			}
 		}
 	})
+}
+
+// readingAgain runs a Syncer that reads content again each night, until the test ends.
+func readingAgain(t *testing.T, u *rig.Upstream) *archive.Archive {
+	ar := rig.NewArchive(t, archivetest.Dir(t))
+	_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
+		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+	t.Cleanup(stop)
+	return ar
 }
