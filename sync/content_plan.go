@@ -122,7 +122,7 @@ func newTask(o walkSpec, ob archive.Observation, row *archive.Row, now time.Time
 
 // lackedTask returns the second reading of content that the observation of a known meeting lacks,
 // though it was asked for: a list may never have it for an account, and then the call for the
-// content alone shows an edit, or what was awaited in vain.
+// content alone shows an edit, or the content itself after it was awaited in vain.
 func lackedTask(o walkSpec, ob archive.Observation, row *archive.Row, a contentTask) contentTask {
 	a.Transcript = row != nil && !api.HasContent(api.PartTranscript, ob.Parts[api.PartTranscript])
 	a.Summary = row != nil && !api.HasContent(api.PartSummary, ob.Parts[api.PartSummary])

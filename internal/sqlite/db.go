@@ -117,7 +117,8 @@ func (db *DB) ExecContext(ctx context.Context, query string, args ...any) (sql.R
 	return db.W.ExecContext(ctx, query, args...)
 }
 
-// UseWriter runs fn with the connection that writes.
+// UseWriter runs fn with the connection that writes. fn must write by that connection alone: any
+// other way waits for the end of fn.
 func (db *DB) UseWriter(ctx context.Context, fn func(*sql.Conn) error) error {
 	if err := db.awaitTurn(ctx); err != nil {
 		return err
