@@ -82,6 +82,39 @@ func TestMembersAreMergedByTheTable(t *testing.T) {
 	}
 }
 
+// TestNamesThatWereTakenMatchAgain: a list without the address or the name by which an
+// older version was matched takes away none of the members that this one gave.
+func TestNamesThatWereTakenMatchAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		shown []string // the oldest first
+		want  string
+	}{
+		"recorder, the address": {[]string{`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`, `"recorded_by":{"name":"Robert","email":"bob@x"}`,
+			`"recorded_by":{"name":"Robert","email":null}`}, `"recorded_by":{"name":"Robert","email":"bob@x","team":"Sales"}`},
+		"recorder, the newer one": {[]string{`"recorded_by":{"name":"Robert","email":"bob@x"}`, `"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
+			`"recorded_by":{"name":"Robert","email":null}`}, `"recorded_by":{"name":"Robert","email":"bob@x","team":"Sales"}`},
+		"invitee, the address": {[]string{`"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":false}]`, `"calendar_invitees":[{"name":"Anna","email":"ann@x"}]`,
+			`"calendar_invitees":[{"name":"Anna","email":null}]`}, `"calendar_invitees":[{"name":"Anna","email":"ann@x","is_external":false}]`},
+		"invitee, the name": {[]string{`"calendar_invitees":[{"name":"Ann","matched_speaker_display_name":"A"}]`, `"calendar_invitees":[{"name":"Ann","email":"ann@x"}]`,
+			`"calendar_invitees":[{"name":null,"email":"ann@x"}]`}, `"calendar_invitees":[{"name":"Ann","email":"ann@x","matched_speaker_display_name":"A"}]`},
+		"invitee, another's own name": {[]string{`"calendar_invitees":[{"name":"Ann","matched_speaker_display_name":"A"}]`, `"calendar_invitees":[{"name":"Ann","email":"ann@x"}]`,
+			`"calendar_invitees":[{"name":null,"email":"ann@x"},{"name":"Ann","email":"ann@y"}]`},
+			`"calendar_invitees":[{"name":"Ann","email":"ann@x"},{"name":"Ann","email":"ann@y","matched_speaker_display_name":"A"}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newArchive(t)
+			for i, members := range c.shown {
+				apply(t, a, shownAt(i+1, members))
+			}
+			parts, err := a.PartsOf(t.Context(), 1)
+			want := `{"recording_id":1,` + c.want + `}`
+			if err != nil || !rawjson.Equal(parts[api.PartMeeting], []byte(want)) {
+				t.Fatalf("current is\n%s, %v; want\n%s", parts[api.PartMeeting], err, want)
+			}
+		})
+	}
+}
+
 // TestVisibilityFollowsTheNewestReadOfTheRecorder: the team that is displayed
 // stays, the rights that it gave do not.
 func TestVisibilityFollowsTheNewestReadOfTheRecorder(t *testing.T) {

@@ -87,10 +87,11 @@ func (s *sandbox) caughtUp(t *testing.T) {
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// newer is a meeting that was recorded after the webhooks of a test.
+// newer is a meeting whose recording began before the webhooks of a test, and was finished after them.
 func newer(id int, opts ...string) string {
-	at := testStart.Add(time.Duration(id) * time.Hour).Format(time.RFC3339)
-	return meeting(id, append([]string{"recording_start_time", `"` + at + `"`}, opts...)...)
+	end := testStart.Add(time.Duration(id) * time.Hour)
+	stamp := func(at time.Time) string { return `"` + at.Format(time.RFC3339) + `"` }
+	return meeting(id, append([]string{"created_at", stamp(end), "recording_start_time", stamp(end.Add(-26 * time.Hour))}, opts...)...)
 }
 
 func TestTheRelaySendsNewMeetingsOnce(t *testing.T) {

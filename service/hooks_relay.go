@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -122,7 +123,7 @@ func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waiting
 	if err != nil {
 		return false, err
 	}
-	ev := event{recordingID: id, isNewFor: func(hook webhook) bool { return isNew && row.Start.After(hook.createdAt) }}
+	ev := event{recordingID: id, isNewFor: func(hook webhook) bool { return isNew && finished(row).After(hook.createdAt) }}
 	if isNew {
 		if ev.isUnlisted, err = r.newUnlistedTest(ctx, id); err != nil {
 			return false, err
@@ -131,17 +132,21 @@ func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waiting
 	return r.decideEvent(ctx, tx, ev)
 }
 
-// isNew reports whether a meeting is new and not history: it was recorded after
-// the relay last went on from now, and after the first read of a list that shows it
+// isNew reports whether a meeting is new and not history: its recording was finished
+// after the relay last went on from now, and after the first read of a list that shows it
 // to an account which was shown its summary; or it was delivered.
 func (r relay) isNew(ctx context.Context, row *archive.Row) (bool, error) {
 	if row.Gone {
 		return false, nil
 	}
 	since, err := r.store.timeSetting(ctx, restoredKey)
-	if err != nil || !row.Start.After(since) {
+	if err != nil || !finished(row).After(since) {
 		return false, err
 	}
 	since, ok, err := r.archive.ShownSince(ctx, row.RecordingID, api.PartSummary)
-	return ok && row.Start.After(since), err
+	return ok && finished(row).After(since), err
 }
+
+// finished returns when a recording was finished, by the service's stamp where it is known: the
+// end of a recording makes a webhook fire (6.1), and its beginning may lie a day before.
+func finished(row *archive.Row) time.Time { return cmp.Or(row.CreatedAt, row.End, row.Start) }

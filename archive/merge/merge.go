@@ -49,7 +49,8 @@ import "bytes"
 //
 // "Greatest" is the greatest version with content there: it decides who was invited
 // and who recorded; older versions only add members to those entries. An address or a
-// name that was taken from an older version contradicts as the entry's own does.
+// name that was taken from an older version matches and contradicts as the entry's own
+// does, also a version between the two.
 //
 // Visibility always follows the newest read (of several accounts, see below). A meeting that is shared with a single
 // team is shown to the recorder's team of the greatest version whose recorder matches,

@@ -15,18 +15,19 @@ type person struct {
 	raw     json.RawMessage            // as received
 	values  map[string]json.RawMessage // nil when raw is no object
 	filled  bool                       // values has more than raw
-	address string                     // as received, normalized
-	name    string                     // as received
+	address string                     // of values, normalized
+	name    string                     // of values
 }
 
 func readPerson(raw json.RawMessage) *person {
 	p := &person{raw: raw, values: rawjson.Map(raw)}
-	p.address, p.name = p.currentAddress(), p.currentName()
+	p.readNames()
 	return p
 }
 
-func (p *person) currentAddress() string { return api.FoldEmail(p.text("email")) }
-func (p *person) currentName() string    { return strings.TrimSpace(p.text("name")) }
+func (p *person) readNames() {
+	p.address, p.name = api.FoldEmail(p.text("email")), strings.TrimSpace(p.text("name"))
+}
 
 // text returns a member's text, "" when it has none.
 func (p *person) text(key string) string {
@@ -44,7 +45,10 @@ func (p *person) fillFrom(older *person) (filled bool) {
 			p.values[key], filled = value, true
 		}
 	}
-	p.filled = p.filled || filled
+	if filled {
+		p.filled = true
+		p.readNames()
+	}
 	return filled
 }
 
@@ -61,7 +65,7 @@ func (p *person) matches(older *person) bool {
 	if p.address != "" && older.address != "" {
 		return p.address == older.address
 	}
-	return !contradicts(p.currentAddress(), older.address) && !contradicts(p.currentName(), older.name)
+	return !contradicts(p.name, older.name)
 }
 
 func contradicts(a, b string) bool { return a != "" && b != "" && a != b }
@@ -73,12 +77,25 @@ func (m *merging) mergeRecorder() {
 		return
 	}
 	p := readPerson(m.values[keyRecorder])
-	for _, i := range at[1:] {
-		if older := readPerson(m.members[i][keyRecorder]); p.matches(older) && p.fillFrom(older) {
-			m.gave[i] = true
+	m.fillFromAll(at[1:], func(i int) bool {
+		older := readPerson(m.members[i][keyRecorder])
+		return p.matches(older) && p.fillFrom(older)
+	})
+	m.values[keyRecorder] = p.json()
+}
+
+// fillFromAll calls fill for each of the inputs, and once more while some give something: an
+// address or a name that an older one gave can match one that is newer.
+func (m *merging) fillFromAll(at []int, fill func(i int) (gave bool)) (filled bool) {
+	for more := true; more; {
+		more = false
+		for _, i := range at {
+			if fill(i) {
+				m.gave[i], more, filled = true, true, true
+			}
 		}
 	}
-	m.values[keyRecorder] = p.json()
+	return filled
 }
 
 // sharingTeam returns the recorder's team for visibility: the team of the first version in
@@ -113,18 +130,21 @@ func readInvited(raw json.RawMessage) *invited {
 	for _, element := range elements(raw) {
 		p := readPerson(element)
 		l.people = append(l.people, p)
-		l.claim(p, p.address)
 		if p.name != "" {
 			l.byName[p.name] = append(l.byName[p.name], p)
 		}
+		l.claim(p)
 	}
 	return l
 }
 
-// claim makes an address p's, unless it is another's already.
-func (l *invited) claim(p *person, address string) {
-	if address != "" && l.byAddress[address] == nil {
-		l.byAddress[address] = p
+// claim makes p's address and name p's, unless they are another's already.
+func (l *invited) claim(p *person) {
+	if p.address != "" && l.byAddress[p.address] == nil {
+		l.byAddress[p.address] = p
+	}
+	if p.name != "" && len(l.byName[p.name]) == 0 {
+		l.byName[p.name] = []*person{p}
 	}
 }
 
@@ -144,17 +164,17 @@ func (m *merging) mergeInvitees() {
 		return
 	}
 	list := readInvited(m.values[keyInvitees])
-	filled := false
-	for _, i := range at[1:] {
+	filled := m.fillFromAll(at[1:], func(i int) (gave bool) {
 		older := readInvited(m.members[i][keyInvitees])
 		older.fillDuplicates()
 		for _, p := range list.people {
 			if q := list.findIn(p, older); q != nil && p.fillFrom(q) {
-				m.gave[i], filled = true, true
-				list.claim(p, p.currentAddress())
+				gave = true
+				list.claim(p)
 			}
 		}
-	}
+		return gave
+	})
 	if filled {
 		m.values[keyInvitees] = list.json()
 	}
@@ -165,12 +185,12 @@ func (l *invited) findIn(p *person, older *invited) *person {
 	if q := older.byAddress[p.address]; q != nil {
 		return q
 	}
-	same := older.byName[p.name]
-	if len(same) != 1 || len(l.byName[p.name]) != 1 {
+	same, own := older.byName[p.name], l.byName[p.name]
+	if len(same) != 1 || len(own) != 1 || own[0] != p {
 		return nil
 	}
 	q := same[0]
-	if owner := l.byAddress[q.address]; contradicts(p.currentAddress(), q.address) || owner != nil && owner != p {
+	if owner := l.byAddress[q.address]; contradicts(p.address, q.address) || owner != nil && owner != p {
 		return nil
 	}
 	return q

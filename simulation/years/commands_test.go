@@ -40,7 +40,11 @@ func (h *house) openIdle(ctx context.Context) (*service.Service, error) {
 	if h.service != nil {
 		return h.service, nil
 	}
-	var err error
+	err := h.opening.Acquire(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer h.opening.Release(1)
 	if h.idle == nil {
 		h.idle, err = h.newService(ctx)
 	}

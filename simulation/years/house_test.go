@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sync/semaphore"
 
 	"minutebook/api"
 	"minutebook/archive"
@@ -56,8 +57,9 @@ type house struct {
 	receiver    *receiver.Receiver
 	secrets     map[string][]string // that the receiver was given, by account
 	sync        *syncer.Syncer
-	service     *service.Service // nil unless it relays
-	idle        *service.Service // nil unless it does not relay, and a command needed it
+	service     *service.Service    // nil unless it relays
+	idle        *service.Service    // nil unless it does not relay, and a command needed it
+	opening     *semaphore.Weighted // held while idle is read or opened
 	access      *access.DB
 	elder       *house // whose export it reads; nil: none
 	notes       *notes.DB
@@ -100,12 +102,16 @@ func (w *world) uptime() time.Duration { return time.Since(firstDay) + time.Hour
 
 // start opens the program on a data directory.
 func (w *world) start(dir string) *house {
+	if !w.off.IsZero() && time.Since(w.off) > 20*time.Hour { // after a day, the relay goes on from now
+		w.disturbRelay()
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	w.starts++
 	w.noteAccounts()
 	w.accounts = max(w.accounts, len(w.config.accounts))
 	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, apps: map[string]*api.OAuth{}, life: ctx, stop: stop,
-		ended: make(chan struct{}), changed: make(chan struct{}, 1), skew: time.Duration(w.skew.Load())}
+		opening: semaphore.NewWeighted(1),
+		ended:   make(chan struct{}), changed: make(chan struct{}, 1), skew: time.Duration(w.skew.Load())}
 	var err error
 	h.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, MediaURL: w.mediaURL(), MediaLine: w.line(h), Now: w.now, Running: runningTime(), Logger: w.logger})
 	w.must(err, "open the archive")
@@ -320,7 +326,19 @@ func (h *house) close() {
 	if h.err != nil && !h.dead.Load() && !h.isSick() {
 		h.w.report("the sync ended: %v", h.err)
 	}
-	h.w.house = nil
+	h.w.house, h.w.off = nil, h.lastWell()
+}
+
+// lastWell returns until when the program could commit: it may have died, or its disk been sick,
+// long before the driver looks.
+func (h *house) lastWell() time.Time {
+	if at := h.diedAt.Load(); at > 0 {
+		return time.Unix(0, at)
+	}
+	if since, isSick := h.w.sickSince(); isSick {
+		return since
+	}
+	return time.Now()
 }
 
 // copyDir copies a data directory as a kill would leave it. No goroutine of the program

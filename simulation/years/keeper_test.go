@@ -38,10 +38,6 @@ func (w *world) stopProgram(g *rand.Rand) {
 	if g.IntN(2) == 0 {
 		down = time.Duration(g.IntN(90)) * time.Second
 	}
-	if down > 20*time.Hour { // after a day, the relay goes on from now
-		w.disturbRelay()
-		w.later(down, "the relay goes on", w.disturbRelay)
-	}
 	w.journal.note("the program is stopped for %s", down)
 	w.startLater(down)
 }

@@ -104,9 +104,6 @@ func (w *world) look() {
 	w.journal.note("the program has ended: %v", h.err)
 	w.oracle.settle(time.Now(), true)
 	w.oracle.mayExpire()
-	if at := h.diedAt.Load(); at > 0 && time.Since(time.Unix(0, at)) > 20*time.Hour { // nobody looked: the driver waited for a walk
-		w.disturbRelay()
-	}
 	h.close()
 	w.startLater(time.Duration(1+w.seed%50) * time.Second)
 }

@@ -72,6 +72,9 @@ func (w *world) writeNote(g *rand.Rand) {
 			note.text, done = note.text+" again", "changes"
 		}
 	}
+	if _, isBegun := w.forgetting[note.meeting]; isBegun { // its notes may be gone already
+		return
+	}
 	err := w.keepNote(note, o.notes[n].text, done)
 	if h.dead.Load() || errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
 		return // nothing was committed

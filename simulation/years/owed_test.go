@@ -42,7 +42,7 @@ func (w *world) lookAtRelay() {
 
 // owe notes whether a webhook has to be sent a meeting, once the summary is archived.
 func (w *world) owe(h *hook, m *meeting) {
-	if m.isMute || m.deleted || !m.start().After(h.since) {
+	if m.isMute || m.deleted || !m.created.After(h.since) {
 		return
 	}
 	row, err := w.house.archive.Row(context.Background(), m.id)
@@ -107,7 +107,7 @@ func (w *world) checkRelay() {
 	}
 	for i, h := range w.hooks {
 		for _, m := range w.org.meetings {
-			isJudged := !h.ended && m.start().After(h.since) && !m.isMute && !m.wasDeleted && w.mustFire(h, m)
+			isJudged := !h.ended && m.created.After(h.since) && !m.isMute && !m.wasDeleted && w.mustFire(h, m)
 			if !isJudged || time.Since(m.ready) < 6*24*time.Hour || !w.isRead(w.org.person(h.owner)) || w.oracle.isHidden(m.id) || w.oracle.forgot[m.id] {
 				continue
 			}

@@ -261,7 +261,7 @@ func (w *world) receiveHook(sender *house, n int, header http.Header, body []byt
 			return false
 		}):
 			return "has the webhook-id of another one"
-		case !m.start().After(h.begin):
+		case !m.created.After(h.begin):
 			return "is history"
 		case w.org.person(h.owner).isActive() && !m.viewers[h.owner] && m.created.Sub(w.userChanged) > 5*24*time.Hour:
 			return "is about a meeting that its owner never could see"

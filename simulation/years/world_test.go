@@ -75,6 +75,7 @@ type world struct {
 	config   settings
 	read     []account // that the program reads: the configured ones of the last start or reload
 	house    *house    // nil while the program does not run
+	off      time.Time // until when the last one could commit
 	dataDir  string
 	starts   int
 	dirs     int
