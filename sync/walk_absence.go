@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"minutebook/archive"
 )
@@ -67,7 +68,8 @@ func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState, t *
 
 // lookAgain asks for the meetings that a walk lacks, where they are few, by the time of their
 // creation: where a cursor is a place in the list, a page skips a meeting for each that
-// left the pages before it meanwhile. It returns how many items could not be read.
+// left the pages before it meanwhile. An empty answer is not believed once, as that of a
+// walk. It returns how many items could not be read.
 func (s *Syncer) lookAgain(ctx context.Context, o walkSpec, lacking archive.Walk, t *runStats) (unreadable int, err error) {
 	created, err := s.archive.Lacking(ctx, lacking)
 	if err != nil {
@@ -75,23 +77,37 @@ func (s *Syncer) lookAgain(ctx context.Context, o walkSpec, lacking archive.Walk
 	}
 	o.content, o.reread = false, false
 	for _, at := range slices.Compact(created) {
-		w := window{After: at, Before: at}
-		for range 2 { // no more of a service that ignores the bounds
-			after, before := w.bounds()
-			page, err := s.fetchPage(ctx, o, after, before, w.Cursor)
-			if err != nil {
-				return 0, err
-			}
-			if err := s.applyPage(ctx, o, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
-				return 0, err
-			}
-			unreadable += page.unreadable
-			if w, err = w.advanced(page.NextCursor); err != nil || w.Done {
-				break
-			}
+		listed, bad, err := s.readMoment(ctx, o, at, t)
+		if err == nil && listed == 0 {
+			_, bad, err = s.readMoment(ctx, o, at, t)
 		}
+		if err != nil {
+			return 0, err
+		}
+		unreadable += bad
 	}
 	return unreadable, nil
+}
+
+// readMoment reads the meetings that were created at a time, and at most two pages. It returns how
+// many items there were, and how many of them could not be read.
+func (s *Syncer) readMoment(ctx context.Context, o walkSpec, at time.Time, t *runStats) (listed, unreadable int, err error) {
+	w := window{After: at, Before: at}
+	for range 2 { // no more of a service that ignores the bounds
+		after, before := w.bounds()
+		page, err := s.fetchPage(ctx, o, after, before, w.Cursor)
+		if err != nil {
+			return 0, 0, err
+		}
+		if err := s.applyPage(ctx, o, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
+			return 0, 0, err
+		}
+		listed, unreadable = listed+len(page.listed), unreadable+page.unreadable
+		if w, err = w.advanced(page.NextCursor); err != nil || w.Done {
+			break
+		}
+	}
+	return listed, unreadable, nil
 }
 
 // recordAbsence makes status say how many meetings a walk lacked, until the
