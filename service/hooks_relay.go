@@ -22,13 +22,30 @@ func newRelay(s *Service) relay {
 	return relay{Service: s, seen: new(time.Time), ran: new(time.Duration)}
 }
 
-// noteRun notes that the relay runs, and reports whether it may have been off for more than
-// longPause. The machine's uptime decides, which a clock that is set right does not change.
-func (r relay) noteRun() (mayHavePaused bool) {
+// noteRun notes that the relay runs, and returns how long ago it last did, where that is known. The
+// machine's uptime decides, which a clock that is set right does not change.
+func (r relay) noteRun() (since time.Duration, isKnown bool) {
 	up := r.uptime()
-	mayHavePaused = *r.ran == 0 || up-*r.ran > longPause
+	since, isKnown = up-*r.ran, *r.ran != 0
 	*r.ran = up
-	return mayHavePaused
+	return since, isKnown
+}
+
+// followClock corrects times that were written while the clock told another time. since is how long
+// ago the relay last ran, where that is known.
+func (r relay) followClock(ctx context.Context, since time.Duration, isKnown bool) (err error) {
+	now := r.now().Round(0)
+	leap := now.Sub(*r.seen) - since
+	switch {
+	case now.Before(*r.seen): // the clock was set back
+		err = r.clampTimes(ctx)
+	case isKnown && !r.seen.IsZero() && leap > time.Minute:
+		_, err = r.store.db.ExecContext(ctx, `UPDATE undecided SET until = until + ?`, leap.Milliseconds())
+	}
+	if err == nil {
+		*r.seen = now
+	}
+	return err
 }
 
 // step decides the webhooks of the next changes and moves the position, in one
@@ -46,17 +63,15 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	if err != nil {
 		return err
 	}
-	if r.noteRun() {
+	since, isKnown := r.noteRun()
+	if !isKnown || since > longPause {
 		if skipped, err := r.skipLongPause(ctx, head, changes); skipped || err != nil {
 			return err
 		}
 	}
-	if now := r.now().Round(0); now.Before(*r.seen) { // the clock was set back
-		if err := r.clampTimes(ctx); err != nil {
-			return err
-		}
+	if err := r.followClock(ctx, since, isKnown); err != nil {
+		return err
 	}
-	*r.seen = r.now().Round(0)
 	to := head
 	if len(changes) > 0 {
 		to.Seq = changes[len(changes)-1].Seq

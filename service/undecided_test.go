@@ -163,11 +163,12 @@ func TestAClockThatWasAheadHoldsUpNoWebhook(t *testing.T) {
 }
 
 // A clock that was behind for a minute, by weeks, and is right again is no pause of the relay: a
-// meeting that was recorded before fires. A sleep of the machine is one.
+// meeting that was recorded before fires, and one that came meanwhile waits for its list. A sleep
+// of the machine is one.
 func TestAClockThatWasBehindIsNoPause(t *testing.T) {
-	for asleep, want := range map[time.Duration]string{0: "5", 25 * time.Hour: ""} {
+	for asleep, want := range map[time.Duration]string{0: "5 6", 25 * time.Hour: ""} {
 		s, a := newOverlay(t)
-		s.annsHook()
+		s.hookOf("ann@acme.example")
 		s.clock.add(10 * time.Hour)
 		s.caughtUp(t)
 		up := time.Hour
@@ -183,10 +184,13 @@ func TestAClockThatWasBehindIsNoPause(t *testing.T) {
 		}
 		const behind = 40 * 24 * time.Hour
 		s.clock.add(-behind)
+		arrive(t, a, archive.SourceWebhook, delivered(6))
 		step()
 		up += time.Minute + asleep
 		s.clock.add(behind + time.Minute + asleep)
 		arrive(t, a, archive.SourceWebhook, newer(5))
+		step()
+		arrive(t, a, archive.SourceList, delivered(6))
 		step()
 		if got := s.queued(); got != want {
 			t.Errorf("asleep for %s: sent %q, want %q", asleep, got, want)
