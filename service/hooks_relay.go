@@ -14,36 +14,39 @@ import (
 // relay decides which webhooks the changes of an archive fire. One goroutine owns it.
 type relay struct {
 	*Service
-	seen *time.Time     // the clock's time at the last step
+	seen *time.Time     // the clock's time at the last step, or at the start
+	upAt *time.Duration // the machine's uptime then
 	ran  *time.Duration // the machine's uptime when the relay last ran; 0: unknown
 }
 
 func newRelay(s *Service) relay {
-	return relay{Service: s, seen: new(time.Time), ran: new(time.Duration)}
+	seen, up := s.now().Round(0), s.uptime()
+	return relay{Service: s, seen: &seen, upAt: &up, ran: new(time.Duration)}
 }
 
-// noteRun notes that the relay runs, and returns how long ago it last did, where that is known. The
-// machine's uptime decides, which a clock that is set right does not change.
-func (r relay) noteRun() (since time.Duration, isKnown bool) {
+// noteRun notes that the relay runs, and reports whether it may have been off for more than
+// longPause. The machine's uptime decides, which a clock that is set right does not change.
+func (r relay) noteRun() (mayHavePaused bool) {
 	up := r.uptime()
-	since, isKnown = up-*r.ran, *r.ran != 0
+	mayHavePaused = *r.ran == 0 || up-*r.ran > longPause
 	*r.ran = up
-	return since, isKnown
+	return mayHavePaused
 }
 
-// followClock corrects times that were written while the clock told another time. since is how long
-// ago the relay last ran, where that is known.
-func (r relay) followClock(ctx context.Context, since time.Duration, isKnown bool) (err error) {
-	now := r.now().Round(0)
-	leap := now.Sub(*r.seen) - since
+// followClock corrects times that were written while the clock told another time: where it is
+// ahead by the machine's uptime, the meetings that wait wait on, and none for longer than
+// undecidedFor.
+func (r relay) followClock(ctx context.Context) (err error) {
+	now, up := r.now().Round(0), r.uptime()
+	leap := now.Sub(*r.seen) - (up - *r.upAt)
 	switch {
 	case now.Before(*r.seen): // the clock was set back
 		err = r.clampTimes(ctx)
-	case isKnown && !r.seen.IsZero() && leap > time.Minute:
-		_, err = r.store.db.ExecContext(ctx, `UPDATE undecided SET until = until + ?`, leap.Milliseconds())
+	case up != 0 && *r.upAt != 0 && leap > time.Minute:
+		_, err = r.store.db.ExecContext(ctx, `UPDATE undecided SET until = min(until + ?, ?)`, leap.Milliseconds(), now.Add(undecidedFor).UnixMilli())
 	}
 	if err == nil {
-		*r.seen = now
+		*r.seen, *r.upAt = now, up
 	}
 	return err
 }
@@ -63,13 +66,12 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	if err != nil {
 		return err
 	}
-	since, isKnown := r.noteRun()
-	if !isKnown || since > longPause {
+	if r.noteRun() {
 		if skipped, err := r.skipLongPause(ctx, head, changes); skipped || err != nil {
 			return err
 		}
 	}
-	if err := r.followClock(ctx, since, isKnown); err != nil {
+	if err := r.followClock(ctx); err != nil {
 		return err
 	}
 	to := head
@@ -162,6 +164,13 @@ func (r relay) isNew(ctx context.Context, row *archive.Row) (bool, error) {
 	return ok && finished(row).After(since), err
 }
 
-// finished returns when a recording was finished, by the service's stamp where it is known: the
-// end of a recording makes a webhook fire (6.1), and its beginning may lie a day before.
-func finished(row *archive.Row) time.Time { return cmp.Or(row.CreatedAt, row.End, row.Start) }
+// finished returns when a recording was finished, by the service's stamp where it is known, and
+// not before it began: the end of a recording makes a webhook fire (6.1), and its beginning may
+// lie a day before.
+func finished(row *archive.Row) time.Time {
+	at := cmp.Or(row.CreatedAt, row.End)
+	if at.Before(row.Start) {
+		return row.Start
+	}
+	return at
+}

@@ -173,17 +173,10 @@ func TestAClockThatWasBehindIsNoPause(t *testing.T) {
 		s.caughtUp(t)
 		up := time.Hour
 		s.uptime = func() time.Duration { return up }
-		r := newRelay(s.Service)
-		step := func() {
-			t.Helper()
-			value, err := s.store.setting(t.Context(), followKey)
-			var position archive.Position
-			if err := errors.Join(err, json.Unmarshal(value, &position), r.step(t.Context(), position)); err != nil {
-				t.Fatal(err)
-			}
-		}
 		const behind = 40 * 24 * time.Hour
 		s.clock.add(-behind)
+		r := newRelay(s.Service)
+		step := func() { s.step(t, r) }
 		arrive(t, a, archive.SourceWebhook, delivered(6))
 		step()
 		up += time.Minute + asleep
@@ -195,6 +188,73 @@ func TestAClockThatWasBehindIsNoPause(t *testing.T) {
 		if got := s.queued(); got != want {
 			t.Errorf("asleep for %s: sent %q, want %q", asleep, got, want)
 		}
+	}
+}
+
+// step has a relay decide about the changes since its position.
+func (s *sandbox) step(t *testing.T, r relay) {
+	t.Helper()
+	value, err := s.store.setting(t.Context(), followKey)
+	var position archive.Position
+	if err := errors.Join(err, json.Unmarshal(value, &position), r.step(t.Context(), position)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A meeting that waits for its list waits for an hour, where a machine starts with a clock that is
+// behind, and is set right before the relay decides anything, or while it does.
+func TestAClockThatIsSetRightEndsNoWaiting(t *testing.T) {
+	const behind = 40 * 24 * time.Hour
+	for name, during := range map[string]bool{"before a step": false, "during a step": true} {
+		t.Run(name, func(t *testing.T) {
+			s, a := newOverlay(t)
+			s.hookOf("ann@acme.example")
+			s.clock.add(10 * time.Hour)
+			s.caughtUp(t)
+			up, now := time.Minute, s.now
+			s.uptime = func() time.Duration { return up }
+			if !during { // before the machine was off
+				arrive(t, a, archive.SourceWebhook, delivered(6))
+				s.caughtUp(t)
+			}
+			s.clock.add(-behind)
+			if err := s.clampTimes(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r, asked := newRelay(s.Service), 0
+			setRight := func() { s.clock.add(behind) }
+			if during {
+				s.step(t, r)
+				arrive(t, a, archive.SourceWebhook, delivered(6))
+				s.Service.now = func() time.Time {
+					at := now()
+					if asked++; asked == 1 {
+						setRight()
+					}
+					return at
+				}
+			} else {
+				setRight()
+			}
+			s.step(t, r)
+			s.Service.now = now
+			s.step(t, r)
+			waits := func() (left int) {
+				if err := s.store.db.R.QueryRowContext(t.Context(), `SELECT count(*) FROM undecided`).Scan(&left); err != nil {
+					t.Fatal(err)
+				}
+				return left
+			}
+			if waits() != 1 {
+				t.Error("the meeting waits no more")
+			}
+			s.clock.add(undecidedFor)
+			up += undecidedFor
+			s.step(t, r)
+			if waits() != 0 {
+				t.Error("the meeting waits for more than an hour")
+			}
+		})
 	}
 }
 

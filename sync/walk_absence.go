@@ -69,16 +69,18 @@ func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState, t *
 // lookAgain asks for the meetings that a walk lacks, where they are few, by the time of their
 // creation: where a cursor is a place in the list, a page skips a meeting for each that
 // left the pages before it meanwhile. An empty answer is not believed once, as that of a
-// walk. It returns how many items could not be read.
+// walk, but where many meetings have left. It returns how many items could not be read.
 func (s *Syncer) lookAgain(ctx context.Context, o walkSpec, lacking archive.Walk, t *runStats) (unreadable int, err error) {
 	created, err := s.archive.Lacking(ctx, lacking)
 	if err != nil {
 		return 0, err
 	}
 	o.content, o.reread = false, false
+	doubts := 10
 	for _, at := range slices.Compact(created) {
 		listed, bad, err := s.readMoment(ctx, o, at, t)
-		if err == nil && listed == 0 {
+		if err == nil && listed == 0 && doubts > 0 {
+			doubts--
 			_, bad, err = s.readMoment(ctx, o, at, t)
 		}
 		if err != nil {

@@ -17,6 +17,7 @@ type person struct {
 	filled  bool                       // values has more than raw
 	address string                     // of values, normalized
 	name    string                     // of values
+	isNamed bool                       // its list of invitees knows it by name
 }
 
 func readPerson(raw json.RawMessage) *person {
@@ -37,10 +38,13 @@ func (p *person) text(key string) string {
 	return ""
 }
 
-// fillFrom adds the members of an older version that outrank p's, and tells
-// whether there were any.
-func (p *person) fillFrom(older *person) (filled bool) {
+// fillFrom adds the members of an older version that outrank p's, of the given keys or, without
+// any, of all, and tells whether there were any.
+func (p *person) fillFrom(older *person, keys ...string) (filled bool) {
 	for key, value := range older.values {
+		if len(keys) > 0 && !slices.Contains(keys, key) {
+			continue
+		}
 		if current, ok := p.values[key]; !ok || outranks(key, value, current) {
 			p.values[key], filled = value, true
 		}
@@ -77,24 +81,28 @@ func (m *merging) mergeRecorder() {
 		return
 	}
 	p := readPerson(m.values[keyRecorder])
-	m.fillFromAll(at[1:], func(i int) bool {
+	m.fillFromAll(at[1:], func(i int, keys ...string) bool {
 		older := readPerson(m.members[i][keyRecorder])
-		return p.matches(older) && p.fillFrom(older)
+		return p.matches(older) && p.fillFrom(older, keys...)
 	})
 	m.values[keyRecorder] = p.json()
 }
 
-// fillFromAll calls fill for each of the inputs, and once more while some give something: an
-// address or a name that an older one gave can match one that is newer.
-func (m *merging) fillFromAll(at []int, fill func(i int) (gave bool)) (filled bool) {
-	for more := true; more; {
-		more = false
+// fillFromAll calls fill for each of the inputs: for names and addresses until none is added any
+// more, since those that an older one gave can match one that is newer, and then for all members,
+// so that each is of the greatest of those that match.
+func (m *merging) fillFromAll(at []int, fill func(i int, keys ...string) (gave bool)) (filled bool) {
+	once := func(keys ...string) (more bool) {
 		for _, i := range at {
-			if fill(i) {
+			if fill(i, keys...) {
 				m.gave[i], more, filled = true, true, true
 			}
 		}
+		return more
 	}
+	for once("name", "email") {
+	}
+	once()
 	return filled
 }
 
@@ -113,8 +121,9 @@ func (m *merging) sharingTeam() string {
 // invited is a list of invitees.
 type invited struct {
 	people    []*person
-	byAddress map[string]*person // the first with it
-	byName    map[string][]*person
+	byAddress map[string]*person   // the first with it
+	byName    map[string][]*person // as received
+	taken     map[string][]*person // by the names that they have from older versions
 }
 
 // namesAnybody reports whether an invitee of a list has a name or an address.
@@ -126,12 +135,12 @@ func namesAnybody(raw json.RawMessage) bool {
 }
 
 func readInvited(raw json.RawMessage) *invited {
-	l := &invited{byAddress: map[string]*person{}, byName: map[string][]*person{}}
+	l := &invited{byAddress: map[string]*person{}, byName: map[string][]*person{}, taken: map[string][]*person{}}
 	for _, element := range elements(raw) {
 		p := readPerson(element)
 		l.people = append(l.people, p)
 		if p.name != "" {
-			l.byName[p.name] = append(l.byName[p.name], p)
+			p.isNamed, l.byName[p.name] = true, append(l.byName[p.name], p)
 		}
 		l.claim(p)
 	}
@@ -143,8 +152,8 @@ func (l *invited) claim(p *person) {
 	if p.address != "" && l.byAddress[p.address] == nil {
 		l.byAddress[p.address] = p
 	}
-	if p.name != "" && len(l.byName[p.name]) == 0 {
-		l.byName[p.name] = []*person{p}
+	if p.name != "" && !p.isNamed {
+		p.isNamed, l.taken[p.name] = true, append(l.taken[p.name], p)
 	}
 }
 
@@ -164,11 +173,15 @@ func (m *merging) mergeInvitees() {
 		return
 	}
 	list := readInvited(m.values[keyInvitees])
-	filled := m.fillFromAll(at[1:], func(i int) (gave bool) {
-		older := readInvited(m.members[i][keyInvitees])
-		older.fillDuplicates()
+	lists := map[int]*invited{}
+	for _, i := range at[1:] {
+		lists[i] = readInvited(m.members[i][keyInvitees])
+		lists[i].fillDuplicates()
+	}
+	filled := m.fillFromAll(at[1:], func(i int, keys ...string) (gave bool) {
+		older := lists[i]
 		for _, p := range list.people {
-			if q := list.findIn(p, older); q != nil && p.fillFrom(q) {
+			if q := list.findIn(p, older); q != nil && p.fillFrom(q, keys...) {
 				gave = true
 				list.claim(p)
 			}
@@ -185,8 +198,11 @@ func (l *invited) findIn(p *person, older *invited) *person {
 	if q := older.byAddress[p.address]; q != nil {
 		return q
 	}
-	same, own := older.byName[p.name], l.byName[p.name]
-	if len(same) != 1 || len(own) != 1 || own[0] != p {
+	same, here := older.byName[p.name], l.byName[p.name]
+	if len(here) == 0 {
+		here = l.taken[p.name]
+	}
+	if len(same) != 1 || len(here) != 1 || here[0] != p {
 		return nil
 	}
 	q := same[0]
