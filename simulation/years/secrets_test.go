@@ -70,6 +70,9 @@ func (w *world) lookForSecrets(where string, text []byte) {
 func (w *world) checkShown() {
 	h := w.house
 	status, err := command[control.StatusResult](h.life, h, "status", control.StatusRequest{}, nil)
+	if h.dead.Load() { // it was to die at the commit that this look makes
+		return
+	}
 	w.must(err, "read the status")
 	for _, c := range status.Conditions(w.now(), firstDay) {
 		w.lookForSecrets("a message", []byte(c.Title+"\n"+c.Text))
