@@ -33,9 +33,8 @@ func (r relay) noteRun() (mayHavePaused bool) {
 	return mayHavePaused
 }
 
-// followClock corrects times that were written while the clock told another time: where it is
-// ahead by the machine's uptime, the meetings that wait wait on, and none for longer than
-// undecidedFor.
+// followClock corrects times that were written while the clock told another time. Where it has
+// leapt ahead of the machine's uptime, undecided meetings wait for the rest of their hour.
 func (r relay) followClock(ctx context.Context) (err error) {
 	now, up := r.now().Round(0), r.uptime()
 	leap := now.Sub(*r.seen) - (up - *r.upAt)

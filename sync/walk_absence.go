@@ -76,7 +76,7 @@ func (s *Syncer) lookAgain(ctx context.Context, o walkSpec, lacking archive.Walk
 		return 0, err
 	}
 	o.content, o.reread = false, false
-	doubts := 10
+	doubts := 10 // so many empty answers are asked for again
 	for _, at := range slices.Compact(created) {
 		listed, bad, err := s.readMoment(ctx, o, at, t)
 		if err == nil && listed == 0 && doubts > 0 {
