@@ -94,6 +94,17 @@ func newer(id int, opts ...string) string {
 	return meeting(id, append([]string{"created_at", stamp(end), "recording_start_time", stamp(end.Add(-26 * time.Hour))}, opts...)...)
 }
 
+// A stamp that lies before the recording, as of a clock that was wrong, makes no history of it.
+func TestARecordingIsFinishedAfterItsBeginning(t *testing.T) {
+	s, a := newOverlay(t)
+	s.annsHook()
+	arrive(t, a, archive.SourceList, newer(1, "created_at", `"1970-01-01T00:00:00Z"`, "recording_start_time", `"`+testStart.Add(time.Hour).Format(time.RFC3339)+`"`))
+	s.caughtUp(t)
+	if got := s.queued(); got != "1" {
+		t.Errorf("sent %q, want 1", got)
+	}
+}
+
 func TestTheRelaySendsNewMeetingsOnce(t *testing.T) {
 	for name, bare := range map[string]string{"null": `null`, "without its text": `{"template_name": "General"}`, "of another type": `"text"`} {
 		t.Run(name, func(t *testing.T) { relayNewMeetings(t, bare) })
