@@ -55,10 +55,7 @@ func TestABrowserSeeksToTheSecond(t *testing.T) {
 	b.Allow("404") // the page has no icon
 	b.Do(chromedp.Navigate(srv.URL + "/"))
 	to := func(kind string, at float64) []float64 {
-		got, err := chromedp.Run(b.Context, chromedp.Evaluate[[]float64](fmt.Sprintf(jump, kind, "/"+kind, at), chromedp.EvalAwaitPromise))
-		if err != nil {
-			t.Fatalf("seek %s to %.1f: %v", kind, at, err)
-		}
+		got := browsertest.Evaluate[[]float64](b, fmt.Sprintf(jump, kind, "/"+kind, at))
 		if d := got[0] - RecordingLength.Seconds(); d < -1 || d > 1 {
 			t.Errorf("%s lasts %.1f s", kind, got[0])
 		}

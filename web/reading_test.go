@@ -33,6 +33,9 @@ const clear = `((line) => {
 		line.contains(document.elementFromPoint(r.left + r.width / 2, y)));
 })(%s)`
 
+const offMiddle = `() => { const pad = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop), r = document.activeElement.closest(".lines > li").getBoundingClientRect();
+	return (r.top + r.bottom) / 2 - (pad + innerHeight) / 2 }`
+
 const (
 	now     = `document.querySelector(".lines .now")`
 	focused = `document.activeElement.closest(".lines > li")`
@@ -72,6 +75,7 @@ func browserReadsAlong(t *testing.T, c *browsertest.Chromium) {
 			b.Press("j")
 			b.WaitFor(fmt.Sprintf(middle, focused))
 			clicksMoveTheTranscript(b)
+			scrollsEndGlides(t, b)
 			b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "e3000"`))
 			b.WaitFor(fmt.Sprintf(topmost, `document.getElementById("e3000")`))
 			b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".within button[title*=Next]").click()`))
@@ -118,6 +122,38 @@ func clicksMoveTheTranscript(b *browsertest.Browser) {
 		b.WaitFor(fmt.Sprintf(`Number(%s?.dataset.t) >= %d && Number(%s.dataset.t) < %d`, now, c.from, now, c.to))
 		b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#media").pause()`))
 		b.WaitFor(fmt.Sprintf(middle, now))
+	}
+}
+
+// glides acts five times while the page glides ten lines on, and returns those distances, in px,
+// by which the page then rests elsewhere than wanted.
+const glides = `(async (act, off) => {
+	const wrong = [], pause = ms => new Promise(done => setTimeout(done, ms));
+	for (let i = 0; i < 5; i++) {
+		const line = document.activeElement.closest(".lines > li") ?? document.querySelector(".lines > .found");
+		line.scrollIntoView({ block: "center", behavior: "instant" });
+		await pause(200);
+		document.querySelector("#e" + (Number(line.id.slice(1)) + 10)).scrollIntoView({ block: "center", behavior: "smooth" });
+		await pause(50 + 25 * i);
+		act();
+		for (let y; await pause(300), y !== scrollY;) y = scrollY;
+		if (Math.abs(off()) > 4) wrong.push(Math.round(off()));
+	}
+	return wrong.join();
+})(%s, %s)`
+
+// scrollsEndGlides scrolls at once while the page glides, as when the recording comes to a line
+// and its reader presses a key: the rest of the glide is not added.
+func scrollsEndGlides(t *testing.T, b *browsertest.Browser) {
+	for _, c := range []struct{ act, off string }{
+		{`() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "n", bubbles: true }))`, offMiddle},
+		{`() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }))`, offMiddle},
+		{`() => document.querySelector("a[href='#action_items']").click()`, `() => { const part = document.querySelector("#action_items"), style = getComputedStyle(document.documentElement);
+			return part.getBoundingClientRect().top - parseFloat(style.scrollPaddingTop) - parseFloat(getComputedStyle(part).scrollMarginTop) }`},
+	} {
+		if wrong := browsertest.Evaluate[string](b, fmt.Sprintf(glides, c.act, c.off)); wrong != "" {
+			t.Errorf("after %s the page rests %s px elsewhere", c.act, wrong)
+		}
 	}
 }
 

@@ -188,11 +188,11 @@ func (b *Browser) WaitFor(expression string) {
 	b.t.Fatalf("never became true: %s (%v); %s", expression, err, state)
 }
 
-// Evaluate returns the value of an expression in the page. The test ends when
-// the expression throws.
+// Evaluate returns the value of an expression in the page, of a promise the value that it is
+// kept with. The test ends when the expression throws.
 func Evaluate[T any](b *Browser, expression string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.Context, chromedp.Evaluate[T](expression))
+	v, err := chromedp.Run(b.Context, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.t.Fatalf("%s: %v", expression, err)
 	}

@@ -28,6 +28,18 @@ export function button(text, label, onclick) {
   return b;
 }
 
+// settle scrolls by place, which is instant or glides. The instant one is done again in the next
+// frame, unless another has come: Chromium adds to it the rest of a glide that it ends.
+let settled;
+export function settle(place, glides = false) {
+  settled = place;
+  place();
+  if (!glides) requestAnimationFrame(() => { if (settled === place) place(); });
+}
+
+// isPlain tells whether a click is no other's yet, and opens no window or menu.
+export const isPlain = e => !(e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey);
+
 // ---- Forms -----------------------------------------------------------------
 
 // sent knows when forms were sent.
@@ -73,7 +85,7 @@ if (matchMedia("(max-width: 980px)").matches) for (const d of $$("details[data-f
 
 // Back to the results keeps their place, when that is where one came from.
 $("[data-back]")?.addEventListener("click", e => {
-  if (!window.navigation || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+  if (!window.navigation || !isPlain(e)) return;
   const to = new URL(e.currentTarget.href);
   const before = navigation.entries().slice(0, navigation.currentEntry.index).findLast(({ url }) => {
     const from = url && new URL(url);
@@ -225,7 +237,7 @@ function showItems(form, was, old, fresh) {
     const next = e.isConnected ? e : i < 0 ? null : left.get(key(e));
     if (!next) continue;
     next.focus({ preventScroll: true });
-    return void scrollBy({ top: next.getBoundingClientRect().top - top, behavior: "instant" });
+    return void settle(() => scrollBy({ top: next.getBoundingClientRect().top - top, behavior: "instant" }));
   }
   if (waits && here) $("main").focus({ preventScroll: true });
 }
@@ -257,7 +269,7 @@ function showNotes(form, was, old, fresh, page, text) {
   }
   const next = waits ? isLate ? elements.text : $("summary", shown) : at.isConnected ? at : line && $(`#${line} ${at.localName}`, old);
   if (next && next !== document.activeElement) next.focus({ preventScroll: true });
-  if (waits) shown.scrollIntoView({ block: "nearest" });
+  if (waits) settle(() => shown.scrollIntoView({ block: "nearest" }));
 }
 
 // A note that is being written, or could not be kept, is not left by mistake.

@@ -1,5 +1,5 @@
 // A meeting's page: the recording and its transcript. The page works without it.
-import { $, $$, button, clock, meeting, recall, remember } from "./app.js";
+import { $, $$, button, clock, isPlain, meeting, recall, remember, settle } from "./app.js";
 import { Quote } from "./quote.js";
 import { Within } from "./within.js";
 
@@ -38,6 +38,7 @@ class Meeting {
     stage.addEventListener("click", e => this.click(e));
     this.timeline?.addEventListener("click", e => this.clickTimeline(e));
     for (const kind of ["wheel", "touchmove"]) addEventListener(kind, () => this.wander(), { passive: true });
+    document.addEventListener("click", e => { if (leads.click(e) && isPlain(e)) requestAnimationFrame(() => settle(() => $(":target")?.scrollIntoView())); });
     for (const [kind, does] of Object.entries(leads)) document.addEventListener(kind, e => { if (does(e)) this.wander(); });
     for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(kind, () => { this.arrived = true; }, { passive: true, once: true });
     this.arrived = performance.getEntriesByType("navigation")[0]?.type !== "navigate"; // then the browser knows the place
@@ -214,7 +215,7 @@ class Meeting {
   }
 
   click(e) {
-    if (e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+    if (!isPlain(e)) return;
     const timed = e.target.closest('a[data-t], .prose a[href^="?t="]');
     const line = e.target.closest(".lines > li");
     if (!timed && !line || !this.media || !String(getSelection()).trim() === false) return;
@@ -296,7 +297,7 @@ class Meeting {
     if (line.hidden) return; // of a speaker who is left out
     const { top, height } = line.getBoundingClientRect();
     const near = Math.abs(top) < 2 * innerHeight && !still.matches;
-    line.scrollIntoView({ block: height > innerHeight / 2 ? "start" : "center", behavior: near ? "smooth" : "instant" });
+    settle(() => line.scrollIntoView({ block: height > innerHeight / 2 ? "start" : "center", behavior: near ? "smooth" : "instant" }), near);
   }
 
   // focus moves to a line's time without scrolling there.
@@ -368,7 +369,7 @@ class Meeting {
     if (!line) return;
     this.follow(false);
     this.focus(line);
-    line.scrollIntoView({ block: "center" });
+    settle(() => line.scrollIntoView({ block: "center" }));
   }
 
   key(e) {

@@ -1,5 +1,5 @@
 // Words that are selected in the transcript become a quote or a clip.
-import { $, button, clock } from "./app.js";
+import { $, button, clock, settle } from "./app.js";
 
 const escape = text => text.replace(/[\\\x60*_{}[\]<>#|~&]/g, "\\$&");
 
@@ -116,7 +116,7 @@ export class Quote {
     const form = $(".addnote");
     form.open = true;
     $("input[name=at]", form).value = clock(this.moment(this.parts[0], this.parts[0].from));
-    form.scrollIntoView({ block: "center" });
+    settle(() => form.scrollIntoView({ block: "center" }));
     $("textarea", form).focus();
   }
 
