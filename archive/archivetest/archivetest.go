@@ -42,7 +42,17 @@ func OpenAt(t testing.TB, dir string, now func() time.Time) *archive.Archive {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close() })
+	KeepOpen(a)
 	return a
+}
+
+// KeepOpen has the connections of an archive's databases stay open while it does: in virtual
+// time they would be idle long enough to be closed between any two calls.
+func KeepOpen(a *archive.Archive) {
+	for _, db := range a.Databases() {
+		db.W.SetConnMaxIdleTime(0)
+		db.R.SetConnMaxIdleTime(0)
+	}
 }
 
 // Sample returns an archive of the meetings of package sample: a copy of one that

@@ -3,7 +3,6 @@ package years
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/notes"
 	"minutebook/control"
 	"minutebook/internal/sqlite"
@@ -127,7 +127,7 @@ func (w *world) start(dir string) *house {
 		w.must(err, "open the archive's service")
 	}
 	h.openSides(ctx)
-	keepOpen(h.archive) // a connection that is opened again has no hook
+	archivetest.KeepOpen(h.archive) // a connection that is opened again has no hook
 	for _, db := range h.archive.Databases() {
 		h.watchCommits(db)
 	}
@@ -187,16 +187,6 @@ func (h *house) runRetention(ctx context.Context) {
 		case <-h.changed:
 		case <-ctx.Done():
 			return
-		}
-	}
-}
-
-// keepOpen has the connections of an archive's databases stay open while it does: in
-// virtual time they would be idle long enough to be closed between any two calls.
-func keepOpen(ar *archive.Archive) {
-	for _, db := range ar.Databases() {
-		for _, pool := range []*sql.DB{db.W, db.R} {
-			pool.SetConnMaxIdleTime(0)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/internal/loopback"
 	"minutebook/service"
 )
@@ -52,7 +53,7 @@ func newUpstream(dir string, o *org, w *world) (*upstream, error) {
 	if err != nil {
 		return nil, err
 	}
-	keepOpen(ar) // and service.db, which is open by now
+	archivetest.KeepOpen(ar) // and service.db, which is open by now
 	if err := u.putDirectory(ctx); err != nil {
 		return nil, err
 	}

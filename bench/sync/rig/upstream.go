@@ -11,6 +11,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/service"
 )
 
@@ -37,6 +38,7 @@ func NewUpstream(t testing.TB, opts service.Options, meetings []byte) *Upstream 
 	if u.Service, err = service.New(ctx, opts); err != nil {
 		t.Fatal(err)
 	}
+	archivetest.KeepOpen(u.Archive) // and service.db
 	if _, err := u.Service.Load(ctx, bytes.NewReader(meetings), "meetings"); err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +61,7 @@ func NewArchive(t testing.TB, dir string) *archive.Archive {
 			t.Error(err)
 		}
 	})
+	archivetest.KeepOpen(ar)
 	return ar
 }
 
