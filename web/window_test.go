@@ -175,6 +175,7 @@ func browserStaysWithTheReader(t *testing.T, c *browsertest.Chromium) {
 		}
 	}
 	takePicture(t, b, "stays")
+	browsertest.Evaluate[bool](b, `new Promise(done => requestAnimationFrame(() => done(true)))`) // the note is scrolled to once more in the next frame
 	b.Do(chromedp.Evaluate[chromedp.Void](`window.pulled = 0, Element.prototype.scrollIntoView = () => { pulled++; }, player.currentTime = 3000`))
 	b.WaitFor(`Number(document.querySelector(".lines .now").dataset.t) > 2900 && pulled === 0`)
 	// A table that is wider than the page is moved in by its keys.
