@@ -10,21 +10,19 @@ import (
 	"minutebook/internal/browsertest"
 )
 
-// middle reports whether the page has come to rest with a line's middle less than
-// 40 px from the middle of the visible part of the transcript.
-const middle = `((line) => {
-	const pad = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop), r = line?.getBoundingClientRect();
-	const rest = window.y_ === scrollY; window.y_ = scrollY;
-	return rest && !!r && Math.abs((r.top + r.bottom) / 2 - (pad + innerHeight) / 2) < 40;
-})(%s)`
+// fromMiddle is the distance, in px, of an element's middle from the middle of the visible part
+// of the transcript.
+const fromMiddle = `(e => { const r = e.getBoundingClientRect(); return (r.top + r.bottom) / 2 - (parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) + innerHeight) / 2; })`
 
-// topmost reports whether the page has come to rest with a line's top less than 40 px from
-// where a link to it puts that.
-const topmost = `((line) => {
-	const pad = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop), r = line?.getBoundingClientRect();
-	const rest = window.y_ === scrollY; window.y_ = scrollY;
-	return rest && !!r && Math.abs(r.top - parseFloat(getComputedStyle(line).scrollMarginTop) - pad) < 40;
-})(%s)`
+// fromTop is the distance, in px, of an element's top from where a link to it puts that.
+const fromTop = `(e => e.getBoundingClientRect().top - parseFloat(getComputedStyle(e).scrollMarginTop) - parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop))`
+
+// middle and topmost report whether the page has come to rest with a line less than 40 px
+// from there.
+const (
+	middle  = `((line) => { const rest = window.y_ === scrollY; window.y_ = scrollY; return rest && !!line && Math.abs(` + fromMiddle + `(line)) < 40; })(%s)`
+	topmost = `((line) => { const rest = window.y_ === scrollY; window.y_ = scrollY; return rest && !!line && Math.abs(` + fromTop + `(line)) < 40; })(%s)`
+)
 
 // clear reports whether a line is whole in the window, and the topmost thing there.
 const clear = `((line) => {
@@ -32,9 +30,6 @@ const clear = `((line) => {
 	return rest && !!r && r.top >= 0 && r.bottom <= innerHeight && [r.top + 2, r.bottom - 2].every(y =>
 		line.contains(document.elementFromPoint(r.left + r.width / 2, y)));
 })(%s)`
-
-const offMiddle = `() => { const pad = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop), r = document.activeElement.closest(".lines > li").getBoundingClientRect();
-	return (r.top + r.bottom) / 2 - (pad + innerHeight) / 2 }`
 
 const (
 	now     = `document.querySelector(".lines .now")`
@@ -125,8 +120,8 @@ func clicksMoveTheTranscript(b *browsertest.Browser) {
 	}
 }
 
-// glides acts five times while the page glides ten lines on, and returns those distances, in px,
-// by which the page then rests elsewhere than wanted.
+// glides acts five times while the page glides ten lines on, and returns the distances, in px,
+// between where the page then rests and where it should.
 const glides = `(async (act, off) => {
 	const wrong = [], pause = ms => new Promise(done => setTimeout(done, ms));
 	for (let i = 0; i < 5; i++) {
@@ -140,16 +135,15 @@ const glides = `(async (act, off) => {
 		if (Math.abs(off()) > 4) wrong.push(Math.round(off()));
 	}
 	return wrong.join();
-})(%s, %s)`
+})(%s, () => %s)`
 
 // scrollsEndGlides scrolls at once while the page glides, as when the recording comes to a line
 // and its reader presses a key: the rest of the glide is not added.
 func scrollsEndGlides(t *testing.T, b *browsertest.Browser) {
 	for _, c := range []struct{ act, off string }{
-		{`() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "n", bubbles: true }))`, offMiddle},
-		{`() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }))`, offMiddle},
-		{`() => document.querySelector("a[href='#action_items']").click()`, `() => { const part = document.querySelector("#action_items"), style = getComputedStyle(document.documentElement);
-			return part.getBoundingClientRect().top - parseFloat(style.scrollPaddingTop) - parseFloat(getComputedStyle(part).scrollMarginTop) }`},
+		{`() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "n", bubbles: true }))`, fromMiddle + `(` + focused + `)`},
+		{`() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true }))`, fromMiddle + `(` + focused + `)`},
+		{`() => document.querySelector("a[href='#action_items']").click()`, fromTop + `(document.querySelector("#action_items"))`},
 	} {
 		if wrong := browsertest.Evaluate[string](b, fmt.Sprintf(glides, c.act, c.off)); wrong != "" {
 			t.Errorf("after %s the page rests %s px elsewhere", c.act, wrong)

@@ -188,8 +188,8 @@ func (b *Browser) WaitFor(expression string) {
 	b.t.Fatalf("never became true: %s (%v); %s", expression, err, state)
 }
 
-// Evaluate returns the value of an expression in the page, of a promise the value that it is
-// kept with. The test ends when the expression throws.
+// Evaluate returns the value of an expression in the page, and waits for the one of a promise.
+// The test ends when the expression throws.
 func Evaluate[T any](b *Browser, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.Context, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
