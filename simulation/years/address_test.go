@@ -228,6 +228,9 @@ func (w *world) reuse(p *person, address string, g *rand.Rand) {
 		return
 	}
 	w.joinAs(g, address)
+	if next := w.org.holder(address); next != nil { // by the address alone the last list of users names both
+		next.wasDeactivated, next.wasInvited = p.wasDeactivated, p.wasInvited
+	}
 }
 
 // hasImported reports whether an imported meeting is a person's: it belongs to the address in its
