@@ -38,6 +38,7 @@ class Meeting {
     stage.addEventListener("click", e => this.click(e));
     this.timeline?.addEventListener("click", e => this.clickTimeline(e));
     for (const kind of ["wheel", "touchmove"]) addEventListener(kind, () => this.wander(), { passive: true });
+    // A glide can undo the browser's own jump to a part.
     document.addEventListener("click", e => { if (leads.click(e) && isPlain(e)) requestAnimationFrame(() => settle(() => $(":target")?.scrollIntoView())); });
     for (const [kind, does] of Object.entries(leads)) document.addEventListener(kind, e => { if (does(e)) this.wander(); });
     for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(kind, () => { this.arrived = true; }, { passive: true, once: true });
