@@ -60,8 +60,17 @@ func (p person) String() string {
 	return fmt.Sprintf("{%v admin %v, session %v, token %v}", p.emails, p.admin, p.cookie != "", p.token != "")
 }
 
+// rights returns the addresses that give the person rights. None does to a person who is
+// out, though another of the addresses is nobody's in the directory.
+func (p person) rights(w *world) []string {
+	if p.isOut(w) {
+		return nil
+	}
+	return p.emails
+}
+
 func (p person) sees(w *world, m *meeting) bool {
-	return slices.ContainsFunc(p.emails, func(email string) bool { return w.sees(email, m) })
+	return slices.ContainsFunc(p.rights(w), func(email string) bool { return w.sees(email, m) })
 }
 
 func (p person) visible(w *world) (ids []int64) {
@@ -75,7 +84,7 @@ func (p person) visible(w *world) (ids []int64) {
 
 // crm lists whose CRM matches of a meeting the person sees.
 func (p person) crm(w *world, m *meeting) (all []owned) {
-	for _, email := range p.emails {
+	for _, email := range p.rights(w) {
 		own, team := w.crmOf(email, m)
 		all = slices.Concat(all, own, team)
 	}
@@ -272,7 +281,7 @@ func (w *world) judgeAccounts(p person, path string, rec *httptest.ResponseRecor
 
 // mayPlay is 4.5 for a person with several addresses.
 func (w *world) mayPlay(p person, m *meeting) bool {
-	return slices.ContainsFunc(p.emails, func(email string) bool { return w.mayDownload(email, m) })
+	return slices.ContainsFunc(p.rights(w), func(email string) bool { return w.mayDownload(email, m) })
 }
 
 func (w *world) judgeMedia(p person, path string, rec *httptest.ResponseRecorder) {
