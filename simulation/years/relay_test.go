@@ -107,6 +107,10 @@ func (w *world) makeHook(owner string) {
 	req, err := http.NewRequest(http.MethodPost, "http://archive.test/external/v1/webhooks", bytes.NewReader(encode(asked)))
 	w.must(err, "make a request")
 	req.Header.Set("X-Api-Key", key)
+	begin := time.Now() // the commit may take a second
+	if now := w.now(); now.Before(begin) {
+		begin = now
+	}
 	resp, err := (&http.Client{Transport: &loopback.Transport{Handler: h.service.Handler()}}).Do(req)
 	w.must(err, "make a webhook")
 	answer, err := io.ReadAll(resp.Body)
@@ -115,10 +119,6 @@ func (w *world) makeHook(owner string) {
 	if err := json.Unmarshal(answer, &made); err != nil || resp.StatusCode != 201 || made.Secret == "" {
 		w.journal.note("no webhook of %s: %d", owner, resp.StatusCode) // not active, or not known
 		return
-	}
-	begin := time.Now()
-	if now := w.now(); now.Before(begin) {
-		begin = now
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
