@@ -237,14 +237,16 @@ func (a *Archive) changeDirectory(ctx context.Context, account string, lists ...
 	return changed, nil
 }
 
-// The readings that have a rank: of a list of users, of one that may lack users, and the
-// beginning of a walk. endedList says that an account may not read users any more, and
+// The readings that have a rank: of a list of users, of one that may lack users, the
+// beginning of a walk, and that of the last whole walk by the key of the person with an address
+// that follows. endedList says that an account may not read users any more, and
 // suspendedList that the service refuses the account.
 const (
 	usersList     = "users"
 	someUsersList = "some users"
 	endedList     = "ended users"
 	suspendedList = "suspended"
+	keyList       = "key/"
 )
 
 func walkList(query string) string { return "walk/" + query }

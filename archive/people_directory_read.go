@@ -131,69 +131,6 @@ func (a *Archive) ListedStatus(ctx context.Context, email string) (status string
 	return status, nil
 }
 
-// IsDeactivated reports whether the directory has one of a person's addresses as a
-// deactivated user and none as an active one.
-func (a *Archive) IsDeactivated(ctx context.Context, emails []string) (bool, error) {
-	folded := make([]string, len(emails))
-	for i, email := range emails {
-		folded[i] = api.FoldEmail(email)
-	}
-	return a.deactivated.Get(fmt.Sprintf("%q", folded), func() (bool, error) { return a.readDeactivated(ctx, folded) })
-}
-
-// AreDeactivated is [Archive.IsDeactivated] for many people, whose addresses are given, by
-// one reading of the directory.
-func (a *Archive) AreDeactivated(ctx context.Context, people [][]string) ([]bool, error) {
-	var all []string
-	for _, emails := range people {
-		for _, email := range emails {
-			all = append(all, api.FoldEmail(email))
-		}
-	}
-	statuses, err := a.statuses(ctx, all)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]bool, len(people))
-	for i, emails := range people {
-		out[i] = isDeactivated(emails, statuses)
-	}
-	return out, nil
-}
-
-func (a *Archive) readDeactivated(ctx context.Context, emails []string) (bool, error) {
-	statuses, err := a.statuses(ctx, emails)
-	return isDeactivated(emails, statuses), err
-}
-
-// isDeactivated reports whether a person with some addresses is deactivated, by the status
-// of each address.
-func isDeactivated(emails []string, statuses map[string]string) bool {
-	has := func(status string) bool {
-		return slices.ContainsFunc(emails, func(email string) bool { return statuses[api.FoldEmail(email)] == status })
-	}
-	return has(api.StatusDeactivated) && !has(api.StatusActive)
-}
-
-// statuses returns the directory's status of each of some addresses that it has.
-func (a *Archive) statuses(ctx context.Context, emails []string) (map[string]string, error) {
-	list, err := json.Marshal(emails)
-	if err != nil {
-		return nil, fmt.Errorf("read user: %w", err)
-	}
-	statuses := map[string]string{}
-	err = a.readDirectory(ctx, "user", `SELECT email, status FROM `+listedUsers+` AND email IN (SELECT value FROM json_each(?))`+lastListed, []any{string(list)},
-		func(rows *sql.Rows) error {
-			var email, status string
-			err := rows.Scan(&email, &status)
-			if _, seen := statuses[email]; err == nil && !seen {
-				statuses[email] = status
-			}
-			return err
-		})
-	return statuses, err
-}
-
 // AccountPeople returns whose account each account is.
 func (a *Archive) AccountPeople(ctx context.Context) (map[string]string, error) {
 	people, err := sqlite.Map[string, string](ctx, a.db.R, `SELECT account, email FROM account_people WHERE `+configuredTerm)

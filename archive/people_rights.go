@@ -197,31 +197,6 @@ func (t *applying) withdraw(l rowReplacement, gone string, people map[string]boo
 	}
 }
 
-// reactivate drops the lists' rows of a walk's person, if the last of them calls the
-// person deactivated or invited and was read before the walk began. The service refuses
-// the keys of deactivated users, and invited ones have none. Earlier rows go too: they
-// may name rights that have ended. A row of this program's own directory stays.
-func (t *applying) reactivate(w Walk) error {
-	if !w.ByKey {
-		return nil
-	}
-	res, err := t.Exec(`DELETE FROM users WHERE email = (
-			SELECT email FROM (SELECT email, status, account FROM `+listedUsers+` AND email = (SELECT p.email FROM account_people p WHERE p.account = ?1)`+lastListed+` LIMIT 1)
-			WHERE account <> '`+LocalAccount+`' AND status <> '`+api.StatusActive+`')
-		AND account <> '`+LocalAccount+`'
-		AND EXISTS (SELECT 1 FROM directory_lists b WHERE b.account = ?1 AND b.list = ?2 AND NOT EXISTS (
-			SELECT 1 FROM users u JOIN directory_lists l USING (account)
-				WHERE u.email = users.email AND l.list IN ('`+usersList+`', '`+someUsersList+`') AND l.rank > b.rank))
-		AND EXISTS (SELECT 1 FROM walks WHERE account = ?1 AND query = ?3 AND begun = ?4)`, w.Account, walkList(w.Query), w.Query, w.Number)
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return err
-	}
-	return logChange(t.Context(), t.Tx(), 0, ChangeDirectory, "", t.at)
-}
-
 // PutLocalUser adds a user to this program's own directory, or replaces the one with the same
 // address, as a person says now. It ends a deactivation by a list that is read no more: its
 // account has left, is refused, or may not read it. The list counts again where it is read again. See [Archive.ListedStatus]

@@ -2,8 +2,11 @@ package archive
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -90,7 +93,7 @@ func (a *Archive) Principals(ctx context.Context, ids []int64) (map[int64][]stri
 }
 
 // ViewerPrincipals returns the parties that a person is of, by all addresses; none for
-// who is deactivated by one address, and active by no other. For a Viewer with All it
+// a person who is deactivated (see [Archive.IsDeactivated]). For a Viewer with All it
 // returns none, since nothing is to be asked.
 func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, error) {
 	if v.All {
@@ -169,4 +172,135 @@ func (a *Archive) readPrincipals(ctx context.Context, query string, args ...any)
 		return nil, fmt.Errorf("read who sees meetings: %w", err)
 	}
 	return values, nil
+}
+
+// IsDeactivated reports whether the directory has one of a person's addresses as a deactivated
+// user and none as an active one. It takes an address that no list names for active if a whole
+// walk with the key of its account began after the lists that have the deactivated one were read,
+// and the service has not refused the account since.
+func (a *Archive) IsDeactivated(ctx context.Context, emails []string) (bool, error) {
+	folded := make([]string, len(emails))
+	for i, email := range emails {
+		folded[i] = api.FoldEmail(email)
+	}
+	return a.deactivated.Get(fmt.Sprintf("%q", folded), func() (bool, error) { return a.readDeactivated(ctx, folded) })
+}
+
+// AreDeactivated is [Archive.IsDeactivated] for many people, whose addresses are given, by
+// one reading of the directory.
+func (a *Archive) AreDeactivated(ctx context.Context, people [][]string) ([]bool, error) {
+	var all []string
+	for _, emails := range people {
+		for _, email := range emails {
+			all = append(all, api.FoldEmail(email))
+		}
+	}
+	standings, err := a.standings(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(people))
+	for i, emails := range people {
+		out[i] = isDeactivated(emails, standings)
+	}
+	return out, nil
+}
+
+func (a *Archive) readDeactivated(ctx context.Context, emails []string) (bool, error) {
+	standings, err := a.standings(ctx, emails)
+	return isDeactivated(emails, standings), err
+}
+
+// standing is how an address stands in the directory.
+type standing struct {
+	status string // "": no list names it
+	rank   int64  // of the newest list that names it
+	walk   int64  // the rank of the last whole walk by the key of its account; 0: none
+}
+
+// isDeactivated reports whether a person with some addresses is deactivated.
+func isDeactivated(emails []string, standings map[string]standing) bool {
+	out, last, walk := false, int64(0), int64(0)
+	for _, email := range emails {
+		switch s := standings[api.FoldEmail(email)]; s.status {
+		case api.StatusActive:
+			return false
+		case api.StatusDeactivated:
+			out, last = true, max(last, s.rank)
+		case "":
+			walk = max(walk, s.walk)
+		}
+	}
+	return out && walk <= last
+}
+
+// standings returns the standing of each of some addresses.
+func (a *Archive) standings(ctx context.Context, emails []string) (map[string]standing, error) {
+	list, err := json.Marshal(emails)
+	if err != nil {
+		return nil, fmt.Errorf("read user: %w", err)
+	}
+	standings := map[string]standing{}
+	scan := func(rows *sql.Rows) error {
+		var email string
+		var s standing
+		err := rows.Scan(&email, &s.status, &s.rank, &s.walk)
+		if known, ok := standings[email]; ok {
+			s.status, s.rank, s.walk = known.status, known.rank, max(known.walk, s.walk)
+		}
+		standings[email] = s
+		return err
+	}
+	// What was said here outlasts every walk.
+	err = a.readDirectory(ctx, "user", `SELECT email, status, iif(account = '`+LocalAccount+`', ?2, coalesce((SELECT max(d.rank) FROM users n JOIN directory_lists d USING (account)
+			WHERE n.email = u.email AND d.list IN ('`+usersList+`', '`+someUsersList+`')), 0)), 0
+		FROM `+listedUsers+` AND email IN (SELECT value FROM json_each(?1))`+lastListed, []any{string(list), int64(math.MaxInt64)}, scan)
+	if err == nil {
+		err = a.readDirectory(ctx, "user", `SELECT p.email, '', 0, rank FROM account_people p JOIN directory_lists l USING (account)
+			WHERE p.email IN (SELECT value FROM json_each(?)) AND list = '`+keyList+`' || p.email AND `+readTerm, []any{string(list)}, scan)
+	}
+	return standings, err
+}
+
+// reactivate notes that the service accepts the key of a walk's person, and drops the lists'
+// rows of the person, if the last of them calls the person deactivated or invited and was read
+// before the walk began. The service refuses the keys of deactivated users, and invited ones
+// have none. Earlier rows go too: they may name rights that have ended. A row of this program's
+// own directory stays.
+func (t *applying) reactivate(w Walk) error {
+	if !w.ByKey {
+		return nil
+	}
+	const isLatest = `EXISTS (SELECT 1 FROM walks WHERE account = ?1 AND query = ?3 AND begun = ?4)`
+	args := []any{w.Account, walkList(w.Query), w.Query, w.Number}
+	var returns bool // perhaps: no list names the person, and one calls a former address deactivated
+	_, err := t.Scan(`SELECT EXISTS (SELECT 1 FROM users u JOIN directory_lists d USING (account)
+			WHERE status = '`+api.StatusDeactivated+`' AND list IN ('`+usersList+`', '`+someUsersList+`') AND d.rank > coalesce(k.rank, 0))
+		FROM account_people p LEFT JOIN directory_lists k ON k.account = p.account AND k.list = '`+keyList+`' || p.email
+		WHERE p.account = ?1 AND p.email NOT IN (SELECT email FROM users)`, args[:1], &returns)
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(`INSERT INTO directory_lists (account, list, rank)
+		SELECT ?1, '`+keyList+`' || p.email, b.rank FROM account_people p JOIN directory_lists b USING (account)
+			WHERE account = ?1 AND b.list = ?2 AND `+isLatest+`
+		ON CONFLICT DO UPDATE SET rank = max(rank, excluded.rank)`, args...)
+	if err != nil {
+		return err
+	}
+	res, err := t.Exec(`DELETE FROM users WHERE email = (
+			SELECT email FROM (SELECT email, status, account FROM `+listedUsers+` AND email = (SELECT p.email FROM account_people p WHERE p.account = ?1)`+lastListed+` LIMIT 1)
+			WHERE account <> '`+LocalAccount+`' AND status <> '`+api.StatusActive+`')
+		AND account <> '`+LocalAccount+`'
+		AND EXISTS (SELECT 1 FROM directory_lists b WHERE b.account = ?1 AND b.list = ?2 AND NOT EXISTS (
+			SELECT 1 FROM users u JOIN directory_lists l USING (account)
+				WHERE u.email = users.email AND l.list IN ('`+usersList+`', '`+someUsersList+`') AND l.rank > b.rank))
+		AND `+isLatest, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 && !returns {
+		return err
+	}
+	return logChange(t.Context(), t.Tx(), 0, ChangeDirectory, "", t.at)
 }

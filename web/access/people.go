@@ -154,8 +154,8 @@ func findPerson(ctx context.Context, q sqlite.Querier, where string, args ...any
 	return found[0], nil
 }
 
-// CheckIn fails with [ErrOut] for a person who was removed, or whom the directory
-// calls deactivated under one address and active under no other.
+// CheckIn fails with [ErrOut] for a person who was removed or is deactivated: see
+// [archive.Archive.IsDeactivated].
 func (d *DB) CheckIn(ctx context.Context, p Person) error {
 	if !p.RemovedAt.IsZero() {
 		return ErrOut
