@@ -34,32 +34,6 @@ const readTerm = configuredTerm + ` AND account NOT IN (SELECT account FROM dire
 // readUsersTerm is readTerm for accounts that may read users.
 const readUsersTerm = readTerm + ` AND account NOT IN (SELECT account FROM directory_lists WHERE list = '` + endedList + `')`
 
-// SetSuspended records whether the service refuses an account. The account's lists of the
-// organisation count until another account's list takes their place.
-func (a *Archive) SetSuspended(ctx context.Context, account string, suspended bool) error {
-	return a.noteList(ctx, account, suspendedList, suspended)
-}
-
-// noteList records one of the lists without a rank, or that it is none any more.
-func (a *Archive) noteList(ctx context.Context, account, list string, noted bool) error {
-	var known bool
-	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM directory_lists WHERE account = ? AND list = ?)`, account, list).Scan(&known)
-	if err == nil && known != noted {
-		change := `DELETE FROM directory_lists WHERE account = ? AND list = ?`
-		if noted {
-			change = `INSERT INTO directory_lists (account, list, rank) VALUES (?, ?, 0) ON CONFLICT DO NOTHING`
-		}
-		err = a.db.WriteTx(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, change, account, list)
-			return err
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("note that account %s is %s: %w", account, list, err)
-	}
-	return nil
-}
-
 // endUnread drops the rows of a table that accounts showed which are not read any more, when
 // the service shows another account its whole list. This program's own directory is no list of
 // the service.
@@ -210,8 +184,8 @@ func (t *applying) setHolder(name, email, credential string) error {
 	_, err = t.Exec(`UPDATE accounts SET left_at = NULL, holder = holder + ?2, since = iif(?2, ?3, since),
 		email = iif(?4 = '', email, ?4), credential = iif(?5 = '', credential, ?5) WHERE name = ?1`,
 		name, hasOther, t.at.UnixMilli(), email, credential)
-	if err == nil && hasOther { // a walk that is under way says nothing of the next holder
-		_, err = t.Exec(`DELETE FROM directory_lists WHERE account = ? AND list LIKE 'walk/%'`, name)
+	if err == nil && hasOther {
+		_, err = t.Exec(endWalks, name)
 	}
 	return err
 }
@@ -280,7 +254,8 @@ func (t *applying) endAccount(name string) error {
 			return err
 		}
 	}
-	return nil
+	_, err := t.Exec(endWalks, name)
+	return err
 }
 
 // recordWatch records that a query of an account shows meetings. From the first plain list

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"testing"
 
 	"minutebook/api"
@@ -34,8 +35,19 @@ func TestAKeyThatWorksOutlastsAFormerAddress(t *testing.T) {
 		"invited since": {after: func(a *Archive) error {
 			return a.PutSomeUsers(t.Context(), "boss", statuses(present, api.StatusInvited))
 		}},
-		"by what is said here":   {before: put(LocalAccount)},
-		"refused since":          {after: func(a *Archive) error { return a.SetSuspended(t.Context(), "kim", true) }},
+		"by what is said here": {before: put(LocalAccount)},
+		"refused since":        {after: func(a *Archive) error { return a.SetSuspended(t.Context(), "kim", true) }},
+		"refused and accepted since, not read": {after: func(a *Archive) error {
+			return errors.Join(a.SetSuspended(t.Context(), "kim", true), a.SetSuspended(t.Context(), "kim", false))
+		}},
+		"with another key since": {after: func(a *Archive) error {
+			other := own
+			other.Credential = "other"
+			return a.SetAccounts(t.Context(), []AccountSetting{other})
+		}},
+		"has left and come back": {after: func(a *Archive) error {
+			return errors.Join(a.SetAccounts(t.Context(), []AccountSetting{{Name: "boss"}}), a.SetAccounts(t.Context(), []AccountSetting{own}))
+		}},
 		"another person's since": {after: func(a *Archive) error { return a.PutAccountPerson(t.Context(), "kim", "lee@new.example") }},
 		"has left since":         {after: func(a *Archive) error { return a.SetAccounts(t.Context(), []AccountSetting{{Name: "boss"}}) }},
 	} {

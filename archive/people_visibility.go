@@ -234,6 +234,10 @@ func isDeactivated(emails []string, standings map[string]standing) bool {
 	return out && walk <= last
 }
 
+// newestRank is the rank of the newest list of an account that has the address of u.
+const newestRank = `coalesce((SELECT max(d.rank) FROM users n JOIN directory_lists d USING (account)
+	WHERE n.email = u.email AND d.list IN ('` + usersList + `', '` + someUsersList + `')), 0)`
+
 // standings returns the standing of each of some addresses.
 func (a *Archive) standings(ctx context.Context, emails []string) (map[string]standing, error) {
 	list, err := json.Marshal(emails)
@@ -252,12 +256,11 @@ func (a *Archive) standings(ctx context.Context, emails []string) (map[string]st
 		return err
 	}
 	// What was said here outlasts every walk.
-	err = a.readDirectory(ctx, "user", `SELECT email, status, iif(account = '`+LocalAccount+`', ?2, coalesce((SELECT max(d.rank) FROM users n JOIN directory_lists d USING (account)
-			WHERE n.email = u.email AND d.list IN ('`+usersList+`', '`+someUsersList+`')), 0)), 0
+	err = a.readDirectory(ctx, "user", `SELECT email, status, iif(account = '`+LocalAccount+`', ?2, `+newestRank+`), 0
 		FROM `+listedUsers+` AND email IN (SELECT value FROM json_each(?1))`+lastListed, []any{string(list), int64(math.MaxInt64)}, scan)
 	if err == nil {
 		err = a.readDirectory(ctx, "user", `SELECT p.email, '', 0, rank FROM account_people p JOIN directory_lists l USING (account)
-			WHERE p.email IN (SELECT value FROM json_each(?)) AND list = '`+keyList+`' || p.email AND `+readTerm, []any{string(list)}, scan)
+			WHERE p.email IN (SELECT value FROM json_each(?)) AND list = '`+keyList+`' || p.email`, []any{string(list)}, scan)
 	}
 	return standings, err
 }
@@ -274,10 +277,11 @@ func (t *applying) reactivate(w Walk) error {
 	const isLatest = `EXISTS (SELECT 1 FROM walks WHERE account = ?1 AND query = ?3 AND begun = ?4)`
 	args := []any{w.Account, walkList(w.Query), w.Query, w.Number}
 	var returns bool // perhaps: no list names the person, and one calls a former address deactivated
-	_, err := t.Scan(`SELECT EXISTS (SELECT 1 FROM users u JOIN directory_lists d USING (account)
-			WHERE status = '`+api.StatusDeactivated+`' AND list IN ('`+usersList+`', '`+someUsersList+`') AND d.rank > coalesce(k.rank, 0))
-		FROM account_people p LEFT JOIN directory_lists k ON k.account = p.account AND k.list = '`+keyList+`' || p.email
-		WHERE p.account = ?1 AND p.email NOT IN (SELECT email FROM users)`, args[:1], &returns)
+	_, err := t.Scan(`SELECT EXISTS (SELECT 1 FROM users u WHERE status = '`+api.StatusDeactivated+`' AND account <> '`+LocalAccount+`'
+				AND `+newestRank+` BETWEEN coalesce(k.rank, 0) AND b.rank - 1)
+			FROM account_people p JOIN directory_lists b ON b.account = p.account AND b.list = ?2
+				LEFT JOIN directory_lists k ON k.account = p.account AND k.list = '`+keyList+`' || p.email
+			WHERE p.account = ?1 AND p.email NOT IN (SELECT email FROM `+listedUsers+`) AND `+isLatest, args, &returns)
 	if err != nil {
 		return err
 	}
@@ -303,4 +307,41 @@ func (t *applying) reactivate(w Walk) error {
 		return err
 	}
 	return logChange(t.Context(), t.Tx(), 0, ChangeDirectory, "", t.at)
+}
+
+// endWalks has the walks of an account, one that is under way included, say nothing of its
+// person any more.
+const endWalks = `DELETE FROM directory_lists WHERE account = ? AND (list LIKE 'walk/%' OR list LIKE '` + keyList + `%')`
+
+// SetSuspended records whether the service refuses an account. The account's lists of the
+// organisation count until another account's list takes their place. Its earlier walks say
+// nothing of its person any more.
+func (a *Archive) SetSuspended(ctx context.Context, account string, suspended bool) error {
+	return a.noteList(ctx, account, suspendedList, suspended)
+}
+
+// noteList records one of the lists without a rank, or that it is none any more.
+func (a *Archive) noteList(ctx context.Context, account, list string, noted bool) error {
+	var known bool
+	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM directory_lists WHERE account = ? AND list = ?)`, account, list).Scan(&known)
+	if err == nil && known != noted {
+		change := `DELETE FROM directory_lists WHERE account = ? AND list = ?`
+		if noted {
+			change = `INSERT INTO directory_lists (account, list, rank) VALUES (?, ?, 0) ON CONFLICT DO NOTHING`
+		}
+		_, err = a.change(ctx, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, change, account, list)
+			if err != nil || list != suspendedList || !noted {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, endWalks, account); err != nil {
+				return err
+			}
+			return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("note that account %s is %s: %w", account, list, err)
+	}
+	return nil
 }
