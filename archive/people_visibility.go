@@ -276,12 +276,12 @@ func (t *applying) reactivate(w Walk) error {
 	}
 	const isLatest = `EXISTS (SELECT 1 FROM walks WHERE account = ?1 AND query = ?3 AND begun = ?4)`
 	args := []any{w.Account, walkList(w.Query), w.Query, w.Number}
-	var returns bool // perhaps: no list names the person, and one calls a former address deactivated
+	var mayReturn bool // no list names the person, and one calls an address deactivated, perhaps a former one
 	_, err := t.Scan(`SELECT EXISTS (SELECT 1 FROM users u WHERE status = '`+api.StatusDeactivated+`' AND account <> '`+LocalAccount+`'
 				AND `+newestRank+` BETWEEN coalesce(k.rank, 0) AND b.rank - 1)
 			FROM account_people p JOIN directory_lists b ON b.account = p.account AND b.list = ?2
 				LEFT JOIN directory_lists k ON k.account = p.account AND k.list = '`+keyList+`' || p.email
-			WHERE p.account = ?1 AND p.email NOT IN (SELECT email FROM `+listedUsers+`) AND `+isLatest, args, &returns)
+			WHERE p.account = ?1 AND p.email NOT IN (SELECT email FROM `+listedUsers+`) AND `+isLatest, args, &mayReturn)
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func (t *applying) reactivate(w Walk) error {
 	if err != nil {
 		return err
 	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 && !returns {
+	if n, err := res.RowsAffected(); err != nil || n == 0 && !mayReturn {
 		return err
 	}
 	return logChange(t.Context(), t.Tx(), 0, ChangeDirectory, "", t.at)
