@@ -60,8 +60,7 @@ func (p person) String() string {
 	return fmt.Sprintf("{%v admin %v, session %v, token %v}", p.emails, p.admin, p.cookie != "", p.token != "")
 }
 
-// rights returns the addresses that give the person rights. None does to a person who is
-// out, though another of the addresses is nobody's in the directory.
+// rights returns the addresses that give the person rights: none where the person is out.
 func (p person) rights(w *world) []string {
 	if p.isOut(w) {
 		return nil
