@@ -222,11 +222,11 @@ func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {
 	return gone, nil
 }
 
-// endRefusal ends the refusal of a recording to an account that another query shows the
-// meeting, so that it is asked for again. Where the service forbade it, that stays unless
-// the account's person sees the meeting again (?3): the recording may be here already, so that
-// nobody asks.
-var endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value <> ?2),
+// endRefusal ends the refusals of a recording to all accounts of a person when another query of
+// one of them shows the meeting, so that it is asked for again. Where the service forbade it, that
+// stays unless the person sees the meeting again (?3): the recording may be here already, so
+// that nobody asks.
+var endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?2`) + `),
 		forbidden_to = (SELECT json_group_array(value) FROM json_each(forbidden_to) WHERE NOT ?3 OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?2`) + `)
 	WHERE recording_id = ?1 AND (refused_by <> '[]' OR forbidden_to <> '[]')`
 

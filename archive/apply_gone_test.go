@@ -70,16 +70,19 @@ func TestARefusalEndsWithTheSighting(t *testing.T) {
 	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(1, "T", "x")))
 	walkTwice(t, a, "ann", "", 1)
 	want("new", 1)
-	refused := Download{RecordingID: 1, State: DownloadRefused, Due: epoch0, RefusedBy: []string{"ann"}}
-	must(t, a.SaveDownload(t.Context(), refused))
+	refuse := func() {
+		t.Helper()
+		must(t, a.SaveRefusal(t.Context(), Download{RecordingID: 1, State: DownloadRefused, Due: epoch0}, "ann", false))
+	}
+	refuse()
 	walkTwice(t, a, "ann", "", 1)
 	want("still shown", 0)
 	walkTwice(t, a, "ann", "")
-	must(t, a.SaveDownload(t.Context(), refused)) // an answer to an earlier request
+	refuse() // an answer to an earlier request
 	want("gone", 0)
 	walkTwice(t, a, "ann", "", 1)
 	want("back", 1)
-	must(t, a.SaveDownload(t.Context(), refused))
+	refuse()
 	want("refused again", 0)
 	at := epoch0
 	changed := func(sharedWith, title string) {
@@ -89,7 +92,7 @@ func TestARefusalEndsWithTheSighting(t *testing.T) {
 	}
 	changed("single_team", "T")
 	want("shared with a team", 1)
-	must(t, a.SaveDownload(t.Context(), refused))
+	refuse()
 	changed("single_team", "renamed")
 	want("renamed", 0)
 	changed("all_teams", "renamed")
@@ -113,10 +116,11 @@ func TestWhoIsForbiddenARecordingDoesNotPlayIt(t *testing.T) {
 		}
 	}
 	mayPlay("at first", "dan@example.com", true)
-	d := Download{RecordingID: 1, State: DownloadWanted, RefusedBy: []string{"dan", "eve"}, ForbiddenTo: []string{"dan"}}
+	d := Download{RecordingID: 1, State: DownloadWanted}
 	before, err := a.Head(t.Context())
 	must(t, err)
-	must(t, a.SaveDownload(t.Context(), d))
+	must(t, a.SaveRefusal(t.Context(), d, "eve", false))
+	must(t, a.SaveRefusal(t.Context(), d, "dan", true))
 	mayPlay("forbidden", "dan@example.com", false)
 	mayPlay("not found", "eve@example.com", true)
 	changes, err := a.Changes(t.Context(), before, 10)
@@ -128,7 +132,7 @@ func TestWhoIsForbiddenARecordingDoesNotPlayIt(t *testing.T) {
 	if head, err := a.Head(t.Context()); err != nil || head.Seq != before.Seq+1 {
 		t.Errorf("the log ends at %v, %v", head, err)
 	}
-	if got, err := a.DownloadOf(t.Context(), 1); err != nil || !slices.Equal(got.ForbiddenTo, d.ForbiddenTo) {
+	if got, err := a.DownloadOf(t.Context(), 1); err != nil || !slices.Equal(got.ForbiddenTo, []string{"dan"}) {
 		t.Errorf("kept: %+v, %v", got, err)
 	}
 	walkTwice(t, a, "dan", "teams:x", 1)

@@ -37,18 +37,20 @@ type Download struct {
 	ExpiresAt   time.Time // of the link; the link itself is not kept
 	Kind        MediaKind
 	ContentType string
-	Size        int64    // bytes, as the service says
-	Validator   string   // ETag or date of the bytes in the partial file, and the digest announced with them
-	Fetched     int64    // bytes that are durable in the partial file
-	Requests    int      // download requests made for it
-	Lapsed      int      // links that expired before they were fetched
-	Failures    int      // in a row
-	Reason      string   // of the last failure or refusal
-	RefusedBy   []string // accounts that may not have it, or are shown no such meeting
-	// ForbiddenTo are those of them that may not have it (403), and addresses of people whose
-	// account is another person's now: none of these people plays it.
-	ForbiddenTo []string
+	Size        int64  // bytes, as the service says
+	Validator   string // ETag or date of the bytes in the partial file, and the digest announced with them
+	Fetched     int64  // bytes that are durable in the partial file
+	Requests    int    // download requests made for it
+	Lapsed      int    // links that expired before they were fetched
+	Failures    int    // in a row
+	Reason      string // of the last failure or refusal
 	SHA256      string // of the whole file, from before the store has it until it is attached
+
+	// RefusedBy are the accounts that may not have it, or are shown no such meeting. ForbiddenTo are
+	// those of them that may not have it (403), and addresses of people whose account is another
+	// person's now: none of these people plays it. SaveDownload writes neither, since both may
+	// have changed after the row was read.
+	RefusedBy, ForbiddenTo []string
 }
 
 // WantDownloads puts meetings into the queue that have no recording and are not
@@ -97,19 +99,32 @@ func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
 	return n > 0, err
 }
 
-// SaveDownload writes a row of the queue. It is durable when it returns. Who is forbidden
-// the recording then, and was not before, or the other way round, is logged as ChangeMedia.
+// SaveDownload writes a row of the queue. It is durable when it returns. A recording that is done
+// is forbidden no longer to the person whose account got it, which is logged as ChangeMedia.
 // It fails with ErrForgotten for a meeting that was forgotten.
 func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
-	refused, err := json.Marshal(nonNil(d.RefusedBy))
+	return a.saveDownload(ctx, d, "[]", "[]")
+}
+
+// SaveRefusal is SaveDownload for a recording that the service refused to an account, which is not
+// asked for it again. Where isForbidden is true (403), the account's person does not play it;
+// that is logged as ChangeMedia.
+func (a *Archive) SaveRefusal(ctx context.Context, d Download, account string, isForbidden bool) error {
+	refused, err := json.Marshal([]string{account})
 	if err != nil {
 		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
 	}
-	forbidden, err := json.Marshal(nonNil(d.ForbiddenTo))
-	if err != nil {
-		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
+	forbidden := "[]"
+	if isForbidden {
+		forbidden = string(refused)
 	}
-	_, err = a.change(ctx, func(tx *sql.Tx) error {
+	return a.saveDownload(ctx, d, string(refused), forbidden)
+}
+
+// saveDownload writes a row, and adds accounts, as JSON lists, to those to which the recording
+// is refused and forbidden.
+func (a *Archive) saveDownload(ctx context.Context, d Download, refused, forbidden string) error {
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		before := "[]"
 		err := tx.QueryRowContext(ctx, `SELECT forbidden_to FROM downloads WHERE recording_id = ?`, d.RecordingID).Scan(&before)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -118,7 +133,7 @@ func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
 		var after string
 		err = tx.QueryRowContext(ctx, saveDownload, d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
 			sqlite.Millis(d.RequestedAt), sqlite.Millis(d.ExpiresAt), d.Kind, d.ContentType, d.Size, d.Validator, d.Fetched,
-			d.Requests, d.Lapsed, d.Failures, d.Reason, string(refused), d.SHA256, string(forbidden)).Scan(&after)
+			d.Requests, d.Lapsed, d.Failures, d.Reason, refused, d.SHA256, forbidden).Scan(&after)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrForgotten
 		}
@@ -133,21 +148,34 @@ func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
 	return nil
 }
 
-// saveDownload leaves a recording forbidden to nobody whose account the service gave it to.
 var saveDownload = `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
 		requested_at, expires_at, kind, content_type, size, validator, fetched, requests, lapsed,
 		failures, reason, refused_by, sha256, forbidden_to)
-	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-		(SELECT json_group_array(value) FROM json_each(?19) WHERE ?2 <> 'done' OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?4`) + `)
+	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19
 	WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1)
 	ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, due_at = excluded.due_at,
 		account = excluded.account, download_id = excluded.download_id,
 		requested_at = excluded.requested_at, expires_at = excluded.expires_at, kind = excluded.kind,
 		content_type = excluded.content_type, size = excluded.size, validator = excluded.validator,
 		fetched = excluded.fetched, requests = excluded.requests, lapsed = excluded.lapsed,
-		failures = excluded.failures, reason = excluded.reason, refused_by = excluded.refused_by,
-		sha256 = excluded.sha256, forbidden_to = excluded.forbidden_to
+		failures = excluded.failures, reason = excluded.reason, sha256 = excluded.sha256,
+		refused_by = (SELECT json_group_array(value) FROM (
+			SELECT value FROM json_each(downloads.refused_by) UNION SELECT value FROM json_each(?17))),
+		forbidden_to = (SELECT json_group_array(value) FROM (
+			SELECT value FROM json_each(downloads.forbidden_to) UNION SELECT value FROM json_each(?19))
+			WHERE ?2 <> 'done' OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?4`) + `)
 	RETURNING forbidden_to`
+
+// EndUnfound has a recording asked for again by the accounts that were shown no such recording. Whom
+// the service forbade it is not asked again.
+func (a *Archive) EndUnfound(ctx context.Context, id int64) error {
+	_, err := a.db.ExecContext(ctx, `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by)
+		WHERE value IN (SELECT value FROM json_each(forbidden_to))) WHERE recording_id = ?`, id)
+	if err != nil {
+		return fmt.Errorf("have %d asked for again: %w", id, err)
+	}
+	return nil
+}
 
 // DownloadOf returns a recording's row of the queue, or ErrNotFound.
 func (a *Archive) DownloadOf(ctx context.Context, id int64) (Download, error) {

@@ -15,7 +15,8 @@ func forbidToDan(t *testing.T, a *Archive) {
 	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(1, "T", "x")))
 	walkTwice(t, a, "dan", "", 1)
 	walkTwice(t, a, "eve", "", 1)
-	must(t, a.SaveDownload(t.Context(), Download{RecordingID: 1, State: DownloadDone, Account: "eve", RefusedBy: []string{"dan"}, ForbiddenTo: []string{"dan"}}))
+	must(t, a.SaveRefusal(t.Context(), Download{RecordingID: 1, State: DownloadWanted}, "dan", true))
+	must(t, a.SaveDownload(t.Context(), Download{RecordingID: 1, State: DownloadDone, Account: "eve"}))
 	checkPlaying(t, a, "forbidden", "dan@example.com", false)
 	checkPlaying(t, a, "forbidden to dan", "eve@example.com", true)
 }
@@ -107,7 +108,7 @@ func TestARecordingThatIsFetchedAgainStaysForbidden(t *testing.T) {
 	}
 	for name, again := range map[string]func(*testing.T, *Archive){
 		"by a person": func(t *testing.T, a *Archive) {
-			must(t, a.SaveDownload(t.Context(), Download{RecordingID: 1, State: DownloadRefused, RefusedBy: []string{"dan", "eve"}, ForbiddenTo: []string{"dan"}}))
+			must(t, a.SaveRefusal(t.Context(), Download{RecordingID: 1, State: DownloadRefused}, "eve", false))
 			if ok, err := a.RetryDownload(t.Context(), 1); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
@@ -148,5 +149,80 @@ func TestAForbiddenRecordingIsPlayedByWhomItIsSharedWithLater(t *testing.T) {
 			apply(t, a, listedMeeting(t, account, "", 24*30+i, 1, "ann@example.com", "Research", shared))
 		}
 		checkPlaying(t, a, shared, "dan@example.com", want)
+	}
+}
+
+// The downloader saves the row that it read a while ago: whatever changed since in who may have
+// the recording stays.
+func TestADownloadInProgressKeepsRefusals(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	read := func(a *Archive) Download {
+		d, err := a.DownloadOf(t.Context(), 1)
+		must(t, err)
+		return d
+	}
+	t.Run("shown again", func(t *testing.T) {
+		a := newArchive(t)
+		forbidToDan(t, a)
+		d := read(a)
+		walkTwice(t, a, "dan", "")
+		walkTwice(t, a, "dan", "", 1)
+		d.State = DownloadNone
+		must(t, a.SaveDownload(t.Context(), d))
+		checkPlaying(t, a, "shown again", "dan@example.com", true)
+	})
+	t.Run("another person has the account", func(t *testing.T) {
+		a := newArchive(t)
+		forbidToDan(t, a)
+		d := read(a)
+		kim := AccountSetting{Name: "dan", Email: "kim@example.com", Credential: "2", Queries: []string{""}}
+		must(t, a.SetAccounts(t.Context(), []AccountSetting{kim, danSetting("daniel", "1"), eveSetting}))
+		must(t, a.SaveDownload(t.Context(), d))
+		walkTwice(t, a, "dan", "", 1)
+		walkTwice(t, a, "daniel", "", 1)
+		checkPlaying(t, a, "later", "dan@example.com", false)
+		checkPlaying(t, a, "later", kim.Email, true)
+	})
+	t.Run("shared in another way", func(t *testing.T) {
+		a := newArchive(t)
+		forbidToDan(t, a)
+		must(t, a.SaveRefusal(t.Context(), Download{RecordingID: 1, State: DownloadWanted}, "eve", false))
+		d := read(a)
+		apply(t, a, observe(t, SourceWebhook, epoch0, []byte(`{"recording_id": 1, "shared_with": "all_teams"}`)))
+		d.State, d.Due = DownloadRefused, epoch0
+		must(t, a.SaveDownload(t.Context(), d))
+		if n, err := a.WantDownloads(t.Context()); n != 1 || err != nil {
+			t.Errorf("%d are wanted, %v; want 1", n, err)
+		}
+	})
+}
+
+// Accounts that were shown no such recording are asked again, those to whom it was forbidden not.
+func TestEndUnfoundKeepsWhoIsForbidden(t *testing.T) {
+	a := newArchive(t)
+	forbidToDan(t, a)
+	must(t, a.SaveRefusal(t.Context(), Download{RecordingID: 1, State: DownloadWanted}, "eve", false))
+	must(t, a.EndUnfound(t.Context(), 1))
+	d, err := a.DownloadOf(t.Context(), 1)
+	if err != nil || !slices.Equal(d.RefusedBy, []string{"dan"}) || !slices.Equal(d.ForbiddenTo, []string{"dan"}) {
+		t.Errorf("refused by %v, forbidden to %v, %v", d.RefusedBy, d.ForbiddenTo, err)
+	}
+	checkPlaying(t, a, "forbidden", "dan@example.com", false)
+}
+
+// The account of a person to whom no such recording was shown has another name, or the person has
+// a second account, when the lists show the meeting anew.
+func TestARefusalEndsForThePerson(t *testing.T) {
+	a := newArchive(t)
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danSetting("dan", "1"), eveSetting}))
+	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(1, "T", "x")))
+	walkTwice(t, a, "dan", "", 1)
+	for _, account := range []string{"dan", "eve"} {
+		must(t, a.SaveRefusal(t.Context(), Download{RecordingID: 1, State: DownloadRefused}, account, false))
+	}
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danSetting("daniel", "1"), eveSetting}))
+	walkTwice(t, a, "daniel", "", 1)
+	if d, err := a.DownloadOf(t.Context(), 1); err != nil || !slices.Equal(d.RefusedBy, []string{"eve"}) {
+		t.Errorf("refused by %v, %v", d.RefusedBy, err)
 	}
 }

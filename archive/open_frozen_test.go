@@ -214,3 +214,21 @@ func TestFirstReadsOfAnEarlierVersion(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
+
+// TestRefusalsOfAnEarlierVersion opens an archive of the schema before forbidden_to: a refusal may
+// have forbidden the recording, unless there is none.
+func TestRefusalsOfAnEarlierVersion(t *testing.T) {
+	dir := t.TempDir()
+	if err := openArchive(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; ALTER TABLE downloads DROP COLUMN forbidden_to;
+		DELETE FROM goose_db_version WHERE version_id >= 81;
+		INSERT INTO downloads (recording_id, state, due_at, refused_by) VALUES
+			(1, 'done', 0, '["dan"]'), (2, 'refused', 0, '["dan","eve"]'), (3, 'none', 0, '["dan"]'), (4, 'done', 0, '[]')`)
+	got, err := columnOf(openArchive(t, dir).db, `SELECT recording_id || ' ' || forbidden_to FROM downloads ORDER BY recording_id`)
+	want := []string{`1 ["dan"]`, `2 ["dan","eve"]`, "3 []", "4 []"}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}

@@ -31,18 +31,24 @@ func callbackURL(public, kind, token string) string {
 // and was not refused.
 func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	row := t.row
+	saved, err := l.s.archive.DownloadOf(ctx, row.RecordingID)
+	if err != nil {
+		return err
+	}
+	row.RefusedBy, row.ForbiddenTo = saved.RefusedBy, saved.ForbiddenTo // they may have changed since
 	a, err := l.chooseRequester(ctx, row)
 	if err != nil {
 		return err
 	}
 	if a == nil {
-		isForbidden := func(name string) bool { return slices.Contains(row.ForbiddenTo, name) }
-		forbidden := slices.DeleteFunc(slices.Clone(row.RefusedBy), func(name string) bool { return !isForbidden(name) })
-		if len(forbidden) < len(row.RefusedBy) { // others were shown no such recording: it may not exist yet
+		if slices.ContainsFunc(row.RefusedBy, func(name string) bool { return !slices.Contains(row.ForbiddenTo, name) }) {
+			// Some account was shown no such recording: it may not exist yet.
 			if due, ok, err := l.nextRequest(ctx, row.RecordingID); err != nil {
 				return err
 			} else if ok {
-				row.RefusedBy = forbidden
+				if err := l.s.archive.EndUnfound(context.WithoutCancel(ctx), row.RecordingID); err != nil {
+					return err
+				}
 				return l.postponeRow(ctx, t, row, due)
 			}
 		}

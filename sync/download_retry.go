@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
@@ -45,11 +44,14 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 	row.Reason = cause.Error()
 	row.Due = now.Add(retryDelay(row.Failures))
 	row.State = archive.DownloadWanted
+	if err := l.saveRow(ctx, t, row); err != nil {
+		return err
+	}
 	l.s.log.Warn().Int64("recording_id", row.RecordingID).Str("account", row.Account).Int("failures", row.Failures).
 		Err(cause).Msg("recording not fetched")
-	return errors.Join(l.saveRow(ctx, t, row), l.s.archive.RecordFailure(context.WithoutCancel(ctx), archive.Failure{
+	return l.s.archive.RecordFailure(context.WithoutCancel(ctx), archive.Failure{
 		Account: row.Account, Class: classDownload, What: strconv.FormatInt(row.RecordingID, 10),
-		RecordingID: row.RecordingID, Reason: row.Reason, NextTry: row.Due}))
+		RecordingID: row.RecordingID, Reason: row.Reason, NextTry: row.Due})
 }
 
 // nextRequest returns when a recording that the service does not have is asked for again;
@@ -108,10 +110,8 @@ func (l *downloader) releaseAccount(ctx context.Context, t *downloadTask) error 
 // that sees the meeting is tried next.
 func (l *downloader) markRefused(ctx context.Context, t *downloadTask, account string, cause error) error {
 	row := t.row
-	row.RefusedBy = append(slices.Clone(row.RefusedBy), account)
-	if api.IsForbidden(cause) && !slices.Contains(row.ForbiddenTo, account) {
-		row.ForbiddenTo = append(slices.Clone(row.ForbiddenTo), account)
-	}
 	row.State, row.Reason, row.Account, row.Due = archive.DownloadWanted, cause.Error(), "", l.s.now()
-	return l.saveRow(ctx, t, row)
+	return l.saveRowBy(ctx, t, row, func(ctx context.Context, row archive.Download) error {
+		return l.s.archive.SaveRefusal(ctx, row, account, api.IsForbidden(cause))
+	})
 }

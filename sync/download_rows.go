@@ -27,13 +27,17 @@ const failedPause = time.Minute
 
 // saveRow writes the row of a task to the archive and then makes it the task's.
 func (l *downloader) saveRow(ctx context.Context, t *downloadTask, row archive.Download) error {
+	return l.saveRowBy(ctx, t, row, l.s.archive.SaveDownload)
+}
+
+func (l *downloader) saveRowBy(ctx context.Context, t *downloadTask, row archive.Download, save func(context.Context, archive.Download) error) error {
 	switch row.State { // a time that lies in the future later is a wrong clock's
 	case archive.DownloadWanted:
 		row.RequestedAt = l.s.now() // which dated Due
 	case archive.DownloadRefused, archive.DownloadNone:
 		row.Due = l.s.now()
 	}
-	if err := l.s.archive.SaveDownload(context.WithoutCancel(ctx), row); err != nil {
+	if err := save(context.WithoutCancel(ctx), row); err != nil {
 		return err
 	}
 	l.setRow(t, row)

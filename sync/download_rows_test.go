@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -52,5 +53,34 @@ func TestWantedRecordingsAreReadForManyAtATime(t *testing.T) {
 		if !seen[200] || len(seen) < 31 {
 			t.Fatalf("%d recordings came", len(seen))
 		}
+	}
+}
+
+// A recording waits for its turn with the row that was read before: whom it is refused to, and
+// whether its meeting is still here, is read when its turn comes.
+func TestARequestKnowsTheRefusalsWhenItsTurnComes(t *testing.T) {
+	ctx := t.Context()
+	s, task := testLoader(t, newMediaHost(t, 1), true)
+	task.row.State = archive.DownloadWanted
+	if err := s.archive.SaveRefusal(ctx, task.row, "a", false); err != nil {
+		t.Fatal(err)
+	}
+	task.row.RefusedBy = []string{"a"}
+	if err := s.archive.EndUnfound(ctx, 7); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(ctx, time.Second) // nobody answers
+	defer cancel()
+	if err := s.downloads.advance(short, task); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it is not asked for: %v", err)
+	}
+	if _, err := s.archive.Forget(ctx, 7, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.downloads.advance(ctx, task); err != nil {
+		t.Errorf("a forgotten meeting: %v", err)
+	}
+	if open, err := s.archive.Failures(ctx, true); err != nil || len(open) > 0 {
+		t.Errorf("failures of a forgotten meeting: %+v, %v", open, err)
 	}
 }

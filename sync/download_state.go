@@ -42,9 +42,13 @@ func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 		if errors.Is(err, errLater) || isLocal(err) {
 			return err // the recording stays as it is
 		}
-		if err != nil {
-			return l.requeueFailed(ctx, t, err)
+		if err == nil {
+			continue
 		}
+		if err = l.requeueFailed(ctx, t, err); errors.Is(err, archive.ErrForgotten) {
+			return nil
+		}
+		return err
 	}
 	return ctx.Err()
 }

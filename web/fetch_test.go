@@ -44,8 +44,8 @@ func TestRecordingIsFetchedAgainByAdmins(t *testing.T) {
 		return s.archive.RetryDownload(ctx, id)
 	}
 	s.shows(200, "/meetings/1", "The recording is not here yet", "<button>Fetch the recording</button>")
-	refused := archive.Download{RecordingID: 1, State: archive.DownloadRefused, Reason: "403", RefusedBy: []string{"acme"}}
-	if err := s.archive.SaveDownload(t.Context(), refused); err != nil {
+	refused := archive.Download{RecordingID: 1, State: archive.DownloadRefused, Reason: "403"}
+	if err := s.archive.SaveRefusal(t.Context(), refused, "acme", false); err != nil {
 		t.Fatal(err)
 	}
 	const button = `action="/meetings/1/fetch"`
