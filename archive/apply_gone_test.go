@@ -72,7 +72,7 @@ func TestARefusalEndsWithTheSighting(t *testing.T) {
 	want("new", 1)
 	refuse := func() {
 		t.Helper()
-		must(t, a.SaveRefusal(t.Context(), Download{RecordingID: 1, State: DownloadRefused, Due: epoch0}, "ann", false))
+		saveRefusal(t, a, Download{RecordingID: 1, State: DownloadRefused, Due: epoch0}, "ann", false)
 	}
 	refuse()
 	walkTwice(t, a, "ann", "", 1)
@@ -119,8 +119,8 @@ func TestWhoIsForbiddenARecordingDoesNotPlayIt(t *testing.T) {
 	d := Download{RecordingID: 1, State: DownloadWanted}
 	before, err := a.Head(t.Context())
 	must(t, err)
-	must(t, a.SaveRefusal(t.Context(), d, "eve", false))
-	must(t, a.SaveRefusal(t.Context(), d, "dan", true))
+	saveRefusal(t, a, d, "eve", false)
+	saveRefusal(t, a, d, "dan", true)
 	mayPlay("forbidden", "dan@example.com", false)
 	mayPlay("not found", "eve@example.com", true)
 	changes, err := a.Changes(t.Context(), before, 10)

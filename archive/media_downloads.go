@@ -54,7 +54,7 @@ type Download struct {
 }
 
 // WantDownloads puts meetings into the queue that have no recording and are not
-// in it, or were refused to others than now see them, and returns how many it put
+// in it, or lost it, or were refused to others than now see them, and returns how many it put
 // there; without ids it considers every meeting that is not gone.
 func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) {
 	const insert = `INSERT INTO downloads (recording_id, state, due_at)
@@ -62,7 +62,7 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 		WHERE gone_at IS NULL AND recording_id NOT BETWEEN %d AND %d AND %s
 			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)
 		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0
-		WHERE downloads.state = 'refused' AND EXISTS (
+		WHERE downloads.state = 'done' OR downloads.state = 'refused' AND EXISTS (
 			SELECT 1 FROM sightings s WHERE s.recording_id = downloads.recording_id AND s.gone_at IS NULL
 				AND s.` + configuredTerm + ` AND s.account NOT IN (SELECT value FROM json_each(downloads.refused_by)))`
 	where, args := "true", []any{}
@@ -91,7 +91,7 @@ func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
 		WHERE recording_id = ? AND recording_id NOT BETWEEN ? AND ? AND gone_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)
 		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0, failures = 0, reason = '', refused_by = '[]'
-		WHERE downloads.state IN ('wanted', 'refused', 'none')`, id, FirstForeignID, FirstForeignID+ForeignIDs-1)
+		WHERE downloads.state IN ('wanted', 'refused', 'none', 'done')`, id, FirstForeignID, FirstForeignID+ForeignIDs-1)
 	if err != nil {
 		return false, fmt.Errorf("retry download of %d: %w", id, err)
 	}
@@ -101,15 +101,17 @@ func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
 
 // SaveDownload writes a row of the queue. It is durable when it returns. A recording that is done
 // is forbidden no longer to the person whose account got it, which is logged as ChangeMedia.
-// It fails with ErrForgotten for a meeting that was forgotten.
+// It fails with ErrForgotten where nobody wants the recording any more: its meeting was forgotten,
+// or a retention rule deleted it.
 func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
-	return a.saveDownload(ctx, d, "[]", "[]")
+	return a.saveDownload(ctx, d, "[]", "[]", Position{})
 }
 
 // SaveRefusal is SaveDownload for a recording that the service refused to an account, which is not
 // asked for it again. Where isForbidden is true (403), the account's person does not play it;
-// that is logged as ChangeMedia.
-func (a *Archive) SaveRefusal(ctx context.Context, d Download, account string, isForbidden bool) error {
+// that is logged as ChangeMedia. The account was asked when the log was at asked: where the
+// meeting, the accounts or the directory have changed since, the refusal counts for nothing.
+func (a *Archive) SaveRefusal(ctx context.Context, d Download, account string, isForbidden bool, asked Position) error {
 	refused, err := json.Marshal([]string{account})
 	if err != nil {
 		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
@@ -118,17 +120,27 @@ func (a *Archive) SaveRefusal(ctx context.Context, d Download, account string, i
 	if isForbidden {
 		forbidden = string(refused)
 	}
-	return a.saveDownload(ctx, d, string(refused), forbidden)
+	return a.saveDownload(ctx, d, string(refused), forbidden, asked)
 }
 
 // saveDownload writes a row, and adds accounts, as JSON lists, to those to which the recording
-// is refused and forbidden.
-func (a *Archive) saveDownload(ctx context.Context, d Download, refused, forbidden string) error {
+// is refused and forbidden, unless the log has a change after asked that may end that.
+func (a *Archive) saveDownload(ctx context.Context, d Download, refused, forbidden string, asked Position) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		before := "[]"
 		err := tx.QueryRowContext(ctx, `SELECT forbidden_to FROM downloads WHERE recording_id = ?`, d.RecordingID).Scan(&before)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
+		}
+		if refused != "[]" {
+			var isOutdated bool
+			err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM changes WHERE seq > ? AND recording_id IN (0, ?))`, asked.Seq, d.RecordingID).Scan(&isOutdated)
+			if err != nil {
+				return err
+			}
+			if isOutdated {
+				refused, forbidden = "[]", "[]"
+			}
 		}
 		var after string
 		err = tx.QueryRowContext(ctx, saveDownload, d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
@@ -164,6 +176,7 @@ var saveDownload = `INSERT INTO downloads (recording_id, state, due_at, account,
 		forbidden_to = (SELECT json_group_array(value) FROM (
 			SELECT value FROM json_each(downloads.forbidden_to) UNION SELECT value FROM json_each(?19))
 			WHERE ?2 <> 'done' OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?4`) + `)
+	WHERE downloads.state <> 'deleted'
 	RETURNING forbidden_to`
 
 // EndUnfound has a recording asked for again by the accounts that were shown no such recording. Whom

@@ -61,10 +61,14 @@ const suspendedPrefix = "sync/parked"
 
 // classify wraps the error of a call for the account. If the error says that
 // the service refuses the credential, the account is suspended, in the archive
-// too.
+// too. The credential of an account that is not read any more says nothing about the
+// next account of the name.
 func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 	if err == nil || !api.IsAccountRefused(err) {
 		return err
+	}
+	if a.hasLeft() {
+		return fmt.Errorf("%w: %w", errLeft, err)
 	}
 	switch {
 	case api.NeedsReconnect(err): // the error names the remedy

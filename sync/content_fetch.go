@@ -42,6 +42,7 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 // contentAnswers are the service's answers to the reads of one meeting's content.
 type contentAnswers struct {
 	batch     []archive.Observation
+	task      contentTask
 	remaining contentTask // without the parts in batch
 	isAwaited bool        // a part does not exist yet
 	failed    error
@@ -53,7 +54,7 @@ type contentAnswers struct {
 func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask, t *runStats) error {
 	ctx = withTaskPriority(ctx, task)
 	now := s.now()
-	got := contentAnswers{remaining: task}
+	got := contentAnswers{task: task, remaining: task}
 	isMissing, isAnswered := false, false
 	read := func(wanted *bool, part api.Part, src archive.Source, call func(context.Context, int64) (*api.Content, error)) {
 		if !*wanted {
@@ -99,6 +100,9 @@ func (s *Syncer) applyContent(ctx context.Context, a *account, got contentAnswer
 	wanted, done := []contentTask(nil), []int64{next.RecordingID}
 	if isWanted {
 		wanted, done, failure.NextTry = []contentTask{next}, nil, next.Due
+	}
+	if now, ok := s.content.get(next.RecordingID); !ok || now != got.task { // somebody planned it anew
+		wanted, done = nil, nil
 	}
 	if _, err := s.apply(ctx, got.batch, wanted, done); err != nil {
 		return err

@@ -93,7 +93,7 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 // isFinal reports whether another attempt would fail like this one. With an error of this
 // machine the recording rests, and status says why; only a store that is away is waited for.
 func isFinal(err error) bool {
-	return isLocal(err) && !media.IsUnavailable(err) || errors.Is(err, archive.ErrForgotten) || errors.Is(err, errAddress) || errors.Is(err, errSuspended)
+	return isLocal(err) && !media.IsUnavailable(err) || errors.Is(err, archive.ErrForgotten) || errors.Is(err, errAddress) || errors.Is(err, errSuspended) || errors.Is(err, errLeft)
 }
 
 // finishIfStored attaches a recording that was stored just before a crash, closes the row

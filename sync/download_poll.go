@@ -14,12 +14,8 @@ import (
 // at its usual time, then at growing intervals. A callback makes it poll at
 // once; where a callback is expected, it polls seldom.
 func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error {
-	a := l.s.account(t.row.Account)
-	if a == nil {
-		return l.releaseAccount(ctx, t)
-	}
 	wait, next := l.pace.firstPollDelay(), pollDelay
-	if l.isAnnounced(a) {
+	if a := l.s.account(t.row.Account); a != nil && l.isAnnounced(a) {
 		wait, next = l.pace.announcedPollDelay(), announcedPollDelay
 	}
 	began := time.Now() // by the process's own clock, which nobody sets
@@ -30,6 +26,10 @@ func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error
 		}
 		if !l.waitForPoll(ctx, t, max(wait-elapsed, min(wait, time.Second))) {
 			return ctx.Err()
+		}
+		a := l.s.account(t.row.Account) // its key may be another one since
+		if a == nil {
+			return l.releaseAccount(ctx, t)
 		}
 		d, err := l.poll(ctx, a, t)
 		if err != nil || d == nil {

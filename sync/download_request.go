@@ -31,6 +31,10 @@ func callbackURL(public, kind, token string) string {
 // and was not refused.
 func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	row := t.row
+	asked, err := l.s.archive.Written(ctx)
+	if err != nil {
+		return err
+	}
 	saved, err := l.s.archive.DownloadOf(ctx, row.RecordingID)
 	if err != nil {
 		return err
@@ -76,7 +80,7 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	case errors.Is(err, errSuspended):
 		return err
 	case api.IsForbidden(err), api.IsNotFound(err):
-		return l.markRefused(ctx, t, a.Name, err)
+		return l.markRefused(ctx, t, a.Name, asked, err)
 	case api.IsNoMedia(err):
 		row.State, row.Reason = archive.DownloadNone, err.Error()
 		if due, ok, err := l.nextRequest(ctx, row.RecordingID); err != nil {

@@ -44,14 +44,15 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 	row.Reason = cause.Error()
 	row.Due = now.Add(retryDelay(row.Failures))
 	row.State = archive.DownloadWanted
-	if err := l.saveRow(ctx, t, row); err != nil {
+	err := l.saveRow(ctx, t, row)
+	if errors.Is(err, archive.ErrForgotten) {
 		return err
 	}
 	l.s.log.Warn().Int64("recording_id", row.RecordingID).Str("account", row.Account).Int("failures", row.Failures).
 		Err(cause).Msg("recording not fetched")
-	return l.s.archive.RecordFailure(context.WithoutCancel(ctx), archive.Failure{
+	return errors.Join(err, l.s.archive.RecordFailure(context.WithoutCancel(ctx), archive.Failure{
 		Account: row.Account, Class: classDownload, What: strconv.FormatInt(row.RecordingID, 10),
-		RecordingID: row.RecordingID, Reason: row.Reason, NextTry: row.Due})
+		RecordingID: row.RecordingID, Reason: row.Reason, NextTry: row.Due}))
 }
 
 // nextRequest returns when a recording that the service does not have is asked for again;
@@ -106,12 +107,12 @@ func (l *downloader) releaseAccount(ctx context.Context, t *downloadTask) error 
 	return l.saveRow(ctx, t, row)
 }
 
-// markRefused records that an account may not have a recording. Another account
-// that sees the meeting is tried next.
-func (l *downloader) markRefused(ctx context.Context, t *downloadTask, account string, cause error) error {
+// markRefused records that an account, which was asked after the log's position asked, may not
+// have a recording. Another account that sees the meeting is tried next.
+func (l *downloader) markRefused(ctx context.Context, t *downloadTask, account string, asked archive.Position, cause error) error {
 	row := t.row
 	row.State, row.Reason, row.Account, row.Due = archive.DownloadWanted, cause.Error(), "", l.s.now()
 	return l.saveRowBy(ctx, t, row, func(ctx context.Context, row archive.Download) error {
-		return l.s.archive.SaveRefusal(ctx, row, account, api.IsForbidden(cause))
+		return l.s.archive.SaveRefusal(ctx, row, account, api.IsForbidden(cause), asked)
 	})
 }

@@ -3,6 +3,7 @@ package syncer
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestARequestKnowsTheRefusalsWhenItsTurnComes(t *testing.T) {
 	ctx := t.Context()
 	s, task := testLoader(t, newMediaHost(t, 1), true)
 	task.row.State = archive.DownloadWanted
-	if err := s.archive.SaveRefusal(ctx, task.row, "a", false); err != nil {
+	if err := s.archive.SaveRefusal(ctx, task.row, "a", false, archive.Position{Seq: math.MaxInt64}); err != nil {
 		t.Fatal(err)
 	}
 	task.row.RefusedBy = []string{"a"}

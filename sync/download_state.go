@@ -8,6 +8,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/durable"
 	"minutebook/internal/guard"
 )
 
@@ -36,17 +37,20 @@ func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !more || errors.Is(err, archive.ErrForgotten) {
+		if !more {
 			return nil
+		}
+		if errors.Is(err, archive.ErrForgotten) {
+			return durable.Remove(l.partialPath(t))
 		}
 		if errors.Is(err, errLater) || isLocal(err) {
 			return err // the recording stays as it is
 		}
-		if err == nil {
+		if err == nil || errors.Is(err, errLeft) { // the next account of the name, or another one, goes on
 			continue
 		}
 		if err = l.requeueFailed(ctx, t, err); errors.Is(err, archive.ErrForgotten) {
-			return nil
+			return durable.Remove(l.partialPath(t))
 		}
 		return err
 	}

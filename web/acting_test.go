@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func browserActsOnTheStatus(t *testing.T, c *browsertest.Chromium) {
 	box := s.archive.Inbox()
 	_, err := box.Put(t.Context(), inbox.Delivery{Account: "acme", WebhookID: "msg_1", Body: []byte("<b>"), State: inbox.StateQuarantined, Reason: "<i>not JSON"})
 	must(t, err)
-	must(t, s.archive.SaveRefusal(t.Context(), archive.Download{RecordingID: 1, State: archive.DownloadRefused, Reason: "403"}, "acme", false))
+	must(t, s.archive.SaveRefusal(t.Context(), archive.Download{RecordingID: 1, State: archive.DownloadRefused, Reason: "403"}, "acme", false, archive.Position{Seq: math.MaxInt64}))
 	must(t, s.archive.RecordFailure(t.Context(), archive.Failure{Account: "acme", Class: "download", What: "1", RecordingID: 1, Reason: "403", Tries: 3}))
 	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL + "/status"))

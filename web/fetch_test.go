@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"math"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func TestRecordingIsFetchedAgainByAdmins(t *testing.T) {
 	}
 	s.shows(200, "/meetings/1", "The recording is not here yet", "<button>Fetch the recording</button>")
 	refused := archive.Download{RecordingID: 1, State: archive.DownloadRefused, Reason: "403"}
-	if err := s.archive.SaveRefusal(t.Context(), refused, "acme", false); err != nil {
+	if err := s.archive.SaveRefusal(t.Context(), refused, "acme", false, archive.Position{Seq: math.MaxInt64}); err != nil {
 		t.Fatal(err)
 	}
 	const button = `action="/meetings/1/fetch"`
