@@ -100,7 +100,7 @@ func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
 }
 
 // SaveDownload writes a row of the queue. It is durable when it returns. A recording that is done
-// is forbidden no longer to the person whose account got it, which is logged as ChangeMedia.
+// is forbidden no longer to the person whose account requested it, which is logged as ChangeMedia.
 // It fails with ErrForgotten where nobody wants the recording any more: its meeting was forgotten,
 // or a retention rule deleted it.
 func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
@@ -175,7 +175,8 @@ var saveDownload = `INSERT INTO downloads (recording_id, state, due_at, account,
 			SELECT value FROM json_each(downloads.refused_by) UNION SELECT value FROM json_each(?17))),
 		forbidden_to = (SELECT json_group_array(value) FROM (
 			SELECT value FROM json_each(downloads.forbidden_to) UNION SELECT value FROM json_each(?19))
-			WHERE ?2 <> 'done' OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?4`) + `)
+			WHERE ?2 <> 'done' OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?4`) + `
+				OR EXISTS (SELECT 1 FROM accounts WHERE name = ?4 AND since > ?6))
 	WHERE downloads.state <> 'deleted'
 	RETURNING forbidden_to`
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"minutebook/api"
 	"minutebook/internal/testrun"
@@ -290,4 +291,22 @@ func TestADownloadInProgressKeepsTheState(t *testing.T) {
 	if d, err := a.DownloadOf(t.Context(), 1); err != nil || d.State != DownloadDeleted {
 		t.Errorf("%+v, %v", d, err)
 	}
+}
+
+// The account that requested the recording becomes the person's to whom it is forbidden.
+func TestAFormerPersonsDownloadAllowsNobody(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := newArchive(t)
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danSetting("dan", "1"), eveSetting}))
+	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(1, "T", "x")))
+	walkTwice(t, a, "dan", "", 1)
+	walkTwice(t, a, "eve", "", 1)
+	saveRefusal(t, a, Download{RecordingID: 1, State: DownloadWanted}, "dan", true)
+	requested := Download{RecordingID: 1, State: DownloadReady, Account: "eve", RequestedAt: a.now().Add(-time.Hour)}
+	must(t, a.SaveDownload(t.Context(), requested))
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danSetting("dan", "1"), danSetting("eve", "2")}))
+	walkTwice(t, a, "eve", "", 1)
+	requested.State = DownloadDone
+	must(t, a.SaveDownload(t.Context(), requested))
+	checkPlaying(t, a, "got with the former person's key", "dan@example.com", false)
 }

@@ -37,7 +37,7 @@ func withKeys(t *testing.T, refuse func(http.ResponseWriter, *http.Request)) (s 
 		t.Helper()
 		c, err := api.NewClient(api.ClientOptions{BaseURL: host.URL + "/external/v1", Credential: api.APIKey(key)})
 		if err == nil {
-			err = s.archive.SetAccounts(t.Context(), []archive.AccountSetting{{Name: "a", Email: email, Credential: key, Queries: []string{""}}})
+			err = s.archive.SetAccounts(t.Context(), []archive.AccountSetting{{Name: "a", Email: email, Queries: []string{""}}})
 		}
 		if err == nil {
 			err = s.SetAccounts([]Account{{Name: "a", Client: c}})
@@ -50,11 +50,12 @@ func withKeys(t *testing.T, refuse func(http.ResponseWriter, *http.Request)) (s 
 	return s, task, setKey, asked, goOn
 }
 
-// The key of an account is replaced while a call with the former one waits, which is revoked then.
+// The key of an account is replaced while a call with the former one waits, which the service
+// refuses in whatever way.
 func TestAFormerKeySuspendsNobody(t *testing.T) {
-	for _, state := range []archive.DownloadState{archive.DownloadWanted, archive.DownloadRequested, archive.DownloadReady} {
+	for state, status := range map[archive.DownloadState]int{archive.DownloadWanted: 403, archive.DownloadRequested: 404, archive.DownloadReady: 401} {
 		t.Run(string(state), func(t *testing.T) {
-			s, task, setKey, asked, goOn := withKeys(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+			s, task, setKey, asked, goOn := withKeys(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 			task.row.State, task.row.RequestedAt, task.url = state, time.Now(), ""
 			done := make(chan error, 1)
 			go func() { done <- s.downloads.advance(t.Context(), task) }()
@@ -67,7 +68,7 @@ func TestAFormerKeySuspendsNobody(t *testing.T) {
 			if marks, err := s.archive.Marks(t.Context(), suspendedPrefix); err != nil || len(marks) > 0 || s.Suspended("a") != "" {
 				t.Errorf("suspended: %s, %q, %v", marks, s.Suspended("a"), err)
 			}
-			if d, err := s.archive.DownloadOf(t.Context(), 7); err != nil || d.State != archive.DownloadWanted || d.Failures > 0 {
+			if d, err := s.archive.DownloadOf(t.Context(), 7); err != nil || d.State != archive.DownloadWanted || d.Failures+len(d.RefusedBy) > 0 {
 				t.Errorf("the recording is %+v, %v", d, err)
 			}
 		})

@@ -68,7 +68,7 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 		return err
 	}
 	if a.hasLeft() {
-		return fmt.Errorf("%w: %w", errLeft, err)
+		return fmt.Errorf("%w: %v", errLeft, err) // it is no refusal of what was asked for either
 	}
 	switch {
 	case api.NeedsReconnect(err): // the error names the remedy

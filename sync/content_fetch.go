@@ -124,7 +124,7 @@ func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentT
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(failed, errSuspended) {
+	if errors.Is(failed, errSuspended) || errors.Is(failed, errLeft) {
 		return failed
 	}
 	var wanted []contentTask

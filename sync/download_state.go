@@ -34,27 +34,30 @@ func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 			more, err = l.advanceState(ctx, t)
 			return err
 		})
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if !more {
+		case err == nil && !more:
 			return nil
+		case err == nil, errors.Is(err, errLeft): // the next account of the name, or another one, goes on
+			continue
+		case !errors.Is(err, archive.ErrForgotten) && !errors.Is(err, errLater) && !isLocal(err):
+			err = l.requeueFailed(ctx, t, err)
 		}
 		if errors.Is(err, archive.ErrForgotten) {
-			return durable.Remove(l.partialPath(t))
+			l.dropPartial(t)
+			return nil
 		}
-		if errors.Is(err, errLater) || isLocal(err) {
-			return err // the recording stays as it is
-		}
-		if err == nil || errors.Is(err, errLeft) { // the next account of the name, or another one, goes on
-			continue
-		}
-		if err = l.requeueFailed(ctx, t, err); errors.Is(err, archive.ErrForgotten) {
-			return durable.Remove(l.partialPath(t))
-		}
-		return err
+		return err // or the recording stays as it is
 	}
 	return ctx.Err()
+}
+
+// dropPartial deletes the partial file of a recording that nobody wants any more.
+func (l *downloader) dropPartial(t *downloadTask) {
+	if err := durable.Remove(l.partialPath(t)); err != nil {
+		l.s.log.Warn().Int64("recording_id", t.row.RecordingID).Err(err).Msg("delete the part of a recording that nobody wants any more")
+	}
 }
 
 // advanceState does the work of the recording's present state; more is false in
