@@ -160,6 +160,8 @@ func (a *Archive) saveDownload(ctx context.Context, d Download, refused, forbidd
 	return nil
 }
 
+// saveDownload writes a row. A recording that is done allows nobody to play it where the account
+// belonged to another person when it was requested.
 var saveDownload = `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
 		requested_at, expires_at, kind, content_type, size, validator, fetched, requests, lapsed,
 		failures, reason, refused_by, sha256, forbidden_to)
