@@ -63,7 +63,7 @@ func (s *sandbox) caughtUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- s.follow(ctx) }()
+	go func() { done <- newRelay(s.Service).follow(ctx) }()
 	for {
 		value, err := s.store.setting(ctx, followKey)
 		if err != nil {
@@ -282,7 +282,7 @@ func TestTheQueueAndThePositionShareOneCommit(t *testing.T) {
 	}
 	exec(`CREATE TRIGGER broken BEFORE UPDATE ON settings WHEN old.key = 'follow' BEGIN SELECT raise(ABORT, 'broken'); END`)
 	arrive(t, a, archive.SourceList, newer(1))
-	if err := s.follow(t.Context()); err == nil || !strings.Contains(err.Error(), "broken") {
+	if err := newRelay(s.Service).follow(t.Context()); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Fatalf("followed: %v", err)
 	}
 	if got := s.queued(); got != "" {
@@ -290,7 +290,7 @@ func TestTheQueueAndThePositionShareOneCommit(t *testing.T) {
 	}
 	exec(`DROP TRIGGER broken`)
 	exec(`CREATE TRIGGER broken BEFORE INSERT ON deliveries BEGIN SELECT raise(ABORT, 'broken'); END`)
-	if err := s.follow(t.Context()); err == nil {
+	if err := newRelay(s.Service).follow(t.Context()); err == nil {
 		t.Fatal("followed without a queue")
 	}
 	exec(`DROP TRIGGER broken`)

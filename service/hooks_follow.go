@@ -148,22 +148,22 @@ func (s *Service) resumeAfterRestore(ctx context.Context, head archive.Position,
 
 // follow is the relay to other tools: it sends meetings whose summary is
 // archived for the first time.
-func (s *Service) follow(ctx context.Context) error {
-	if err := s.clampTimes(ctx); err != nil {
+func (r *relay) follow(ctx context.Context) error {
+	r.noteRun()
+	if err := r.clampTimes(ctx); err != nil {
 		return err
 	}
-	r := newRelay(s)
 	for {
 		if err := r.waitAndStep(ctx); err != nil {
 			return err
 		}
-		s.reportSuccess("relay")
+		r.reportSuccess("relay")
 	}
 }
 
 // waitAndStep waits for changes, for followedEvery at most, and decides the webhooks
 // that they fire.
-func (r relay) waitAndStep(ctx context.Context) error {
+func (r *relay) waitAndStep(ctx context.Context) error {
 	value, err := r.store.setting(ctx, followKey)
 	if err != nil {
 		return err

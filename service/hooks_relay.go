@@ -14,38 +14,37 @@ import (
 // relay decides which webhooks the changes of an archive fire. One goroutine owns it.
 type relay struct {
 	*Service
-	seen *time.Time     // the clock's time at the last step, or at the start
-	upAt *time.Duration // the machine's uptime then
-	ran  *time.Duration // the machine's uptime when the relay last ran; 0: unknown
+	seen          time.Time     // the clock's time at the last step, or at the start
+	upAt          time.Duration // the machine's uptime then
+	ran           time.Duration // the machine's uptime when the relay last ran
+	mayHavePaused bool          // it was off for more than longPause, perhaps
 }
 
-func newRelay(s *Service) relay {
-	seen, up := s.now().Round(0), s.uptime()
-	return relay{Service: s, seen: &seen, upAt: &up, ran: new(time.Duration)}
+func newRelay(s *Service) *relay {
+	return &relay{Service: s, seen: s.now().Round(0), upAt: s.uptime(), mayHavePaused: true}
 }
 
-// noteRun notes that the relay runs, and reports whether it may have been off for more than
-// longPause. The machine's uptime decides, which a clock that is set right does not change.
-func (r relay) noteRun() (mayHavePaused bool) {
+// noteRun notes that the relay runs, or tries to: where its disk fails for long, it was not off. The
+// machine's uptime decides, which a clock that is set right does not change; 0 is unknown.
+func (r *relay) noteRun() {
 	up := r.uptime()
-	mayHavePaused = *r.ran == 0 || up-*r.ran > longPause
-	*r.ran = up
-	return mayHavePaused
+	r.mayHavePaused = r.mayHavePaused || up == 0 || up-r.ran > longPause
+	r.ran = up
 }
 
 // followClock corrects times that were written while the clock told another time. Where it has
 // leapt ahead of the machine's uptime, undecided meetings wait for the rest of their hour.
-func (r relay) followClock(ctx context.Context) (err error) {
+func (r *relay) followClock(ctx context.Context) (err error) {
 	now, up := r.now().Round(0), r.uptime()
-	leap := now.Sub(*r.seen) - (up - *r.upAt)
+	leap := now.Sub(r.seen) - (up - r.upAt)
 	switch {
-	case now.Before(*r.seen): // the clock was set back
+	case now.Before(r.seen): // the clock was set back
 		err = r.clampTimes(ctx)
-	case up != 0 && *r.upAt != 0 && leap > time.Minute:
+	case up != 0 && r.upAt != 0 && leap > time.Minute:
 		_, err = r.store.db.ExecContext(ctx, `UPDATE undecided SET until = min(until + ?, ?)`, leap.Milliseconds(), now.Add(undecidedFor).UnixMilli())
 	}
 	if err == nil {
-		*r.seen, *r.upAt = now, up
+		r.seen, r.upAt = now, up
 	}
 	return err
 }
@@ -53,7 +52,8 @@ func (r relay) followClock(ctx context.Context) (err error) {
 // step decides the webhooks of the next changes and moves the position, in one
 // commit. The head is read first: where the log up to it has no rows any more, the
 // position moves to it, and not past rows that come meanwhile.
-func (r relay) step(ctx context.Context, from archive.Position) error {
+func (r *relay) step(ctx context.Context, from archive.Position) error {
+	r.noteRun()
 	head, err := r.archive.Head(ctx)
 	if err != nil {
 		return err
@@ -65,9 +65,13 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	if err != nil {
 		return err
 	}
-	if r.noteRun() {
-		if skipped, err := r.skipLongPause(ctx, head, changes); skipped || err != nil {
+	if r.mayHavePaused {
+		skipped, err := r.skipLongPause(ctx, head, changes)
+		if err != nil {
 			return err
+		}
+		if r.mayHavePaused = false; skipped {
+			return nil
 		}
 	}
 	if err := r.followClock(ctx); err != nil {
@@ -92,7 +96,7 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 
 // decide queues the webhooks of meetings with a new summary, and of undecided
 // meetings whose visibility changed.
-func (r relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change) error {
+func (r *relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change) error {
 	hooks, err := readWebhooks(ctx, tx, "")
 	if err != nil || len(hooks) == 0 {
 		return err
@@ -127,7 +131,7 @@ func (r relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change)
 // decideMeeting decides for every webhook whether it fires for a meeting. waiting
 // tells that some are still undecided, because it is not known whether their owners
 // see the meeting.
-func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waiting bool, err error) {
+func (r *relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waiting bool, err error) {
 	row, err := r.archive.Row(ctx, id)
 	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
 		return false, nil
@@ -151,7 +155,7 @@ func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waiting
 // isNew reports whether a meeting is new and not history: its recording was finished
 // after the relay last went on from now, and after the first read of a list that shows it
 // to an account which was shown its summary; or it was delivered.
-func (r relay) isNew(ctx context.Context, row *archive.Row) (bool, error) {
+func (r *relay) isNew(ctx context.Context, row *archive.Row) (bool, error) {
 	if row.Gone {
 		return false, nil
 	}

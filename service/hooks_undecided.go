@@ -16,7 +16,7 @@ const undecidedFor = time.Hour
 
 // readUndecided returns until when each undecided meeting waits. The webhooks of
 // meetings whose time is over are skipped first.
-func (r relay) readUndecided(ctx context.Context, tx *sql.Tx) (map[int64]time.Time, error) {
+func (r *relay) readUndecided(ctx context.Context, tx *sql.Tx) (map[int64]time.Time, error) {
 	waiting := map[int64]time.Time{}
 	rows, err := tx.QueryContext(ctx, `SELECT recording_id, until FROM undecided`)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r relay) readUndecided(ctx context.Context, tx *sql.Tx) (map[int64]time.Ti
 }
 
 // skip decides that the webhooks that are not decided do not fire for a meeting.
-func (r relay) skip(ctx context.Context, tx *sql.Tx, id int64) error {
+func (r *relay) skip(ctx context.Context, tx *sql.Tx, id int64) error {
 	_, err := r.decideEvent(ctx, tx, event{recordingID: id, isNewFor: func(webhook) bool { return false }})
 	return err
 }
@@ -68,7 +68,7 @@ func noteUndecided(ctx context.Context, tx *sql.Tx, id int64, until time.Time, w
 
 // newUnlistedTest returns a test of webhooks: whether no list has shown the meeting to
 // the owner yet: no list of the owner's accounts or, where the owner has none, no list.
-func (r relay) newUnlistedTest(ctx context.Context, id int64) (func(webhook) bool, error) {
+func (r *relay) newUnlistedTest(ctx context.Context, id int64) (func(webhook) bool, error) {
 	listed, err := r.archive.ListedBy(ctx, id)
 	if err != nil {
 		return nil, err

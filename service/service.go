@@ -241,7 +241,7 @@ func (s *Service) Run(ctx context.Context) error {
 			all.Go(func() { s.keepRunning(ctx, "finish", s.finishEvery) })
 		}
 	} else {
-		all.Go(func() { s.keepRunning(ctx, "relay", s.follow) })
+		all.Go(func() { s.keepRunning(ctx, "relay", newRelay(s).follow) })
 	}
 	all.Wait()
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -191,8 +192,46 @@ func TestAClockThatWasBehindIsNoPause(t *testing.T) {
 	}
 }
 
+// A disk that fails for more than a day is no pause of a relay that runs: the meetings of that day
+// and of after it fire. A machine that slept is one, also where the disk fails then.
+func TestADiskThatFailsForADayIsNoPause(t *testing.T) {
+	for asleep, want := range map[time.Duration]string{0: "4 5", 25 * time.Hour: ""} {
+		s, a := newOverlay(t)
+		s.hookOf("ann@acme.example")
+		s.clock.add(10 * time.Hour)
+		s.caughtUp(t)
+		up := time.Hour
+		s.uptime = func() time.Duration { return up }
+		r := newRelay(s.Service)
+		s.step(t, r)
+		exec := func(query string) {
+			t.Helper()
+			if _, err := s.store.db.W.ExecContext(t.Context(), query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec(`PRAGMA query_only = ON`)
+		arrive(t, a, archive.SourceWebhook, newer(4))
+		for range 26 {
+			up += time.Hour + asleep
+			s.clock.add(time.Hour + asleep)
+			if err := r.follow(t.Context()); err == nil || !strings.Contains(err.Error(), "readonly") {
+				t.Fatalf("followed: %v", err)
+			}
+			asleep = 0
+		}
+		exec(`PRAGMA query_only = OFF`)
+		arrive(t, a, archive.SourceWebhook, newer(5))
+		s.step(t, r)
+		s.step(t, r)
+		if got := s.queued(); got != want {
+			t.Errorf("sent %q, want %q", got, want)
+		}
+	}
+}
+
 // step has a relay decide about the changes since its position.
-func (s *sandbox) step(t *testing.T, r relay) {
+func (s *sandbox) step(t *testing.T, r *relay) {
 	t.Helper()
 	value, err := s.store.setting(t.Context(), followKey)
 	var position archive.Position
