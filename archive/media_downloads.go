@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"minutebook/internal/sqlite"
@@ -191,6 +193,33 @@ func (a *Archive) EndUnfound(ctx context.Context, id int64) error {
 		return fmt.Errorf("have %d asked for again: %w", id, err)
 	}
 	return nil
+}
+
+// readAccountRights returns what the directory says of the person of each account.
+func readAccountRights(ctx context.Context, tx *sql.Tx) (map[string]string, error) {
+	return sqlite.Map[string, string](ctx, tx, `SELECT account,
+			(SELECT json_group_array(said) FROM (SELECT json_array(status, settings_level, settings_teams, view_level, view_teams) AS said
+				FROM users WHERE email = p.email ORDER BY account))
+			|| (SELECT json_group_array(team) FROM (SELECT DISTINCT team FROM team_members WHERE email = p.email ORDER BY team))
+		FROM account_people p`)
+}
+
+// endRefusalsAfter has recordings asked for again by the accounts of people of whom the directory
+// said something else before, and by those whose person is not known: a limited share is not all by
+// which they see a meeting now, perhaps.
+func (t *applying) endRefusalsAfter(before map[string]string) error {
+	after, err := readAccountRights(t.Context(), t.Tx())
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(after, func(account, rights string) bool { return before[account] != rights })
+	same, err := json.Marshal(slices.Collect(maps.Keys(after)))
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(`UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value IN (SELECT value FROM json_each(?1)))
+		WHERE refused_by <> '[]'`, string(same))
+	return err
 }
 
 // DownloadOf returns a recording's row of the queue, or ErrNotFound.

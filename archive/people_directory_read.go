@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"minutebook/api"
 	"minutebook/internal/sqlite"
@@ -266,4 +267,12 @@ func tableText(ctx context.Context, tx *sql.Tx, table, scope string, args []any)
 		return nil
 	})
 	return text.String(), err
+}
+
+// apiTime is the time of a nullable column in the service's form.
+func apiTime(ms sql.NullInt64) api.Time {
+	if !ms.Valid {
+		return api.Time{}
+	}
+	return api.TimeOf(time.UnixMilli(ms.Int64))
 }

@@ -138,7 +138,7 @@ func (s *Syncer) followAccounts(ctx context.Context, start func(work string, loo
 	return ctx.Err()
 }
 
-// wantDownloads wants the recordings that no other account may have.
+// wantDownloads wants the recordings that accounts may have to whom they were not refused.
 func (s *Syncer) wantDownloads(ctx context.Context) {
 	if !s.opt.DownloadMedia {
 		return

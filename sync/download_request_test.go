@@ -245,6 +245,41 @@ func TestRefusedRecordingsAreNotAskedForAgain(t *testing.T) {
 	})
 }
 
+// Who was refused a recording because of a limited share becomes an admin, whom the service gives it.
+func TestARefusalEndsWithTheDirectory(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shared := bytes.Replace(meetingOfBob(90, rig.Today().Add(-20*24*time.Hour)), []byte("no_teams"), []byte("single_team"), 1)
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, append(rig.Meetings(1, rig.Today(), time.Hour), shared...))
+		organise := func(settings, view string) {
+			t.Helper()
+			file := fmt.Sprintf(`{"users": [{"email": %q, "permissions": {"settings_access": {"level": %q, "teams": []}, "view_access": {"level": %q, "teams": []}}},
+				{"email": %q, "teams": ["Sales"]}], "teams": [{"name": "Sales"}], "meeting_types": [], "shares": [{"recording_id": 90, "user": %q, "level": "limited"}]}`,
+				rig.Person, settings, view, bob, rig.Person)
+			if err := u.Service.LoadDirectory(context.Background(), strings.NewReader(file), "organisation"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		organise("none", "own_meetings")
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+			Schedule: syncer.Schedule{Walk: "0 2 * * *", Directory: "30 0 * * *"}, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(48 * time.Hour)
+		before := len(requested(u, 90))
+		time.Sleep(7 * 24 * time.Hour)
+		if d := queued(t, ar, 90); d.State != archive.DownloadRefused || len(requested(u, 90)) > before {
+			t.Fatalf("with limited access: %+v, asked for %d times, and %d times on the first days", d, len(requested(u, 90)), before)
+		}
+		organise("account_admin", "all_teams")
+		time.Sleep(9 * 24 * time.Hour) // a list that was refused is tried again after a week
+		if d := queued(t, ar, 90); d.State != archive.DownloadDone {
+			t.Errorf("an admin: %+v, asked for %d times", d, len(requested(u, 90)))
+		}
+	})
+}
+
 // A link that has lapsed while nothing ran is replaced by a fresh one.
 func TestALapsedLinkIsReplaced(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,7 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 			break
 		}
 	}
+	s.wantDownloads(ctx) // a person may have got rights, to whom recordings were refused
 	other, err := s.archive.OtherOrganisation(ctx, a.Name)
 	if other != "" {
 		s.log.Warn().Strs("accounts", []string{a.Name, other}).Msg("two accounts belong to different organisations of the service: what each shares with all is shown to the people of the other; give each an archive of its own")
