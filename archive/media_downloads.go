@@ -2,12 +2,12 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
 	"time"
 
 	"minutebook/internal/sqlite"
@@ -195,31 +195,33 @@ func (a *Archive) EndUnfound(ctx context.Context, id int64) error {
 	return nil
 }
 
-// readAccountRights returns what the directory says of the person of each account.
-func readAccountRights(ctx context.Context, tx *sql.Tx) (map[string]string, error) {
-	return sqlite.Map[string, string](ctx, tx, `SELECT account,
-			(SELECT json_group_array(said) FROM (SELECT json_array(status, settings_level, settings_teams, view_level, view_teams) AS said
-				FROM users WHERE email = p.email ORDER BY account))
-			|| (SELECT json_group_array(team) FROM (SELECT DISTINCT team FROM team_members WHERE email = p.email ORDER BY team))
-		FROM account_people p`)
+// RightsDigest returns a digest of all that the directory says of the rights of an account's person,
+// or of everybody's where nobody knows whose the account is.
+func (a *Archive) RightsDigest(ctx context.Context, account string) (string, error) {
+	const isConcerned = `(email IN (SELECT email FROM account_people WHERE account = ?1) OR NOT EXISTS (SELECT 1 FROM account_people WHERE account = ?1))`
+	said, err := sqlite.Column[string](ctx, a.db.R, `SELECT json_array(email, status, settings_level, settings_teams, view_level, view_teams)
+			FROM users WHERE `+isConcerned+`
+		UNION SELECT json_array(email, team) FROM team_members WHERE `+isConcerned+` ORDER BY 1`, account)
+	if err != nil {
+		return "", fmt.Errorf("read the rights of account %s: %w", account, err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(said, "\n")))), nil
 }
 
-// endRefusalsAfter has recordings asked for again by the accounts of people of whom the directory
-// said something else before, and by those whose person is not known: a limited share is not all by
-// which they see a meeting now, perhaps.
-func (t *applying) endRefusalsAfter(before map[string]string) error {
-	after, err := readAccountRights(t.Context(), t.Tx())
+// EndRefusals has the recordings that are refused to an account asked for again, and sets a mark.
+func (a *Archive) EndRefusals(ctx context.Context, account string, mark Mark) error {
+	err := a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value <> ?1)
+			WHERE refused_by <> '[]' AND EXISTS (SELECT 1 FROM json_each(refused_by) WHERE value = ?1)`, account)
+		if err != nil {
+			return err
+		}
+		return setMarks(ctx, tx, []Mark{mark})
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("end the refusals of account %s: %w", account, err)
 	}
-	maps.DeleteFunc(after, func(account, rights string) bool { return before[account] != rights })
-	same, err := json.Marshal(slices.Collect(maps.Keys(after)))
-	if err != nil {
-		return err
-	}
-	_, err = t.Exec(`UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value IN (SELECT value FROM json_each(?1)))
-		WHERE refused_by <> '[]'`, string(same))
-	return err
+	return nil
 }
 
 // DownloadOf returns a recording's row of the queue, or ErrNotFound.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"minutebook/api"
 	"minutebook/internal/sqlite"
@@ -191,10 +192,6 @@ func (a *Archive) changeDirectory(ctx context.Context, account string, lists ...
 		if err != nil {
 			return err
 		}
-		rights, err := readAccountRights(ctx, tx)
-		if err != nil {
-			return err
-		}
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		people := map[string]bool{}
 		isUsers, removed := lists[0].table == "users" && account != "", ""
@@ -231,11 +228,6 @@ func (a *Archive) changeDirectory(ctx context.Context, account string, lists ...
 		}
 		if err := t.deriveOutsideOfPeople(people); err != nil {
 			return err
-		}
-		if len(people) > 0 {
-			if err := t.endRefusalsAfter(rights); err != nil {
-				return err
-			}
 		}
 		return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
 	})
@@ -328,6 +320,14 @@ func (t *applying) deriveOutsideOfPeople(people map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// apiTime is the time of a nullable column in the service's form.
+func apiTime(ms sql.NullInt64) api.Time {
+	if !ms.Valid {
+		return api.Time{}
+	}
+	return api.TimeOf(time.UnixMilli(ms.Int64))
 }
 
 // OtherOrganisation returns an account that is read and belongs to another organisation of the

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"minutebook/api"
 	"minutebook/internal/sqlite"
@@ -267,12 +266,4 @@ func tableText(ctx context.Context, tx *sql.Tx, table, scope string, args []any)
 		return nil
 	})
 	return text.String(), err
-}
-
-// apiTime is the time of a nullable column in the service's form.
-func apiTime(ms sql.NullInt64) api.Time {
-	if !ms.Valid {
-		return api.Time{}
-	}
-	return api.TimeOf(time.UnixMilli(ms.Int64))
 }

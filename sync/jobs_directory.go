@@ -41,12 +41,45 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 			break
 		}
 	}
-	s.wantDownloads(ctx) // a person may have got rights, to whom recordings were refused
+	failed = append(failed, s.askRefusedAgain(ctx))
 	other, err := s.archive.OtherOrganisation(ctx, a.Name)
 	if other != "" {
 		s.log.Warn().Strs("accounts", []string{a.Name, other}).Msg("two accounts belong to different organisations of the service: what each shares with all is shown to the people of the other; give each an archive of its own")
 	}
 	return errors.Join(append(failed, err)...)
+}
+
+// knownRights are what the directory said of an account when recordings that are refused to it were
+// last asked for again. It is a mark.
+type knownRights struct {
+	Digest string    `json:"digest"`
+	At     time.Time `json:"at"`
+}
+
+// askRefusedAgain has recordings that are refused to an account asked for again where the directory
+// says something else of its person than before: a limited share is not all by which the person
+// sees a meeting now, perhaps. It does so once in refusedRetry at most, since lists may disagree for ever.
+func (s *Syncer) askRefusedAgain(ctx context.Context) error {
+	all, _ := s.accounts.all()
+	for _, a := range all {
+		key := a.markKey("sync/rights")
+		known, ok, err := loadMark[knownRights](ctx, s.archive, key)
+		if err != nil {
+			return err
+		}
+		now := knownRights{At: s.now()}
+		if now.Digest, err = s.archive.RightsDigest(ctx, a.Name); err != nil {
+			return err
+		}
+		if ok && (known.Digest == now.Digest || distance(known.At, now.At) < refusedRetry) {
+			continue
+		}
+		if err := s.archive.EndRefusals(ctx, a.Name, newMark(key, now)); err != nil {
+			return err
+		}
+	}
+	s.wantDownloads(ctx)
+	return nil
 }
 
 // directoryList is a list of the directory. end, where it is set, removes the rights that an
