@@ -238,7 +238,7 @@ func TestARefusalEndsForThePerson(t *testing.T) {
 }
 
 // An account is refused the recording while it becomes another person's, or while the lists
-// show the meeting anew: nobody knows whether that holds for what is so now.
+// show the meeting anew: nobody knows whether the refusal holds now.
 func TestARefusalOfBeforeCountsForNothing(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	kim := AccountSetting{Name: "dan", Email: "kim@example.com", Credential: "2", Queries: []string{""}}

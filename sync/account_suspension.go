@@ -68,7 +68,7 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 		return err
 	}
 	if a.hasLeft() {
-		return fmt.Errorf("%w: %v", errLeft, err) // it is no refusal of what was asked for either
+		return fmt.Errorf("%w: %v", errLeft, err) // it refuses no meeting and no recording either
 	}
 	switch {
 	case api.NeedsReconnect(err): // the error names the remedy

@@ -49,8 +49,8 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 	return errors.Join(append(failed, err)...)
 }
 
-// knownRights are what the directory said of an account when recordings that are refused to it were
-// last asked for again. It is a mark.
+// knownRights is a digest of the rights that an account had when recordings that are refused to it
+// were last asked for again. It is a mark.
 type knownRights struct {
 	Digest string    `json:"digest"`
 	At     time.Time `json:"at"`
