@@ -145,7 +145,7 @@ func (a *Archive) saveDownload(ctx context.Context, d Download, refused, forbidd
 			}
 		}
 		var after string
-		err = tx.QueryRowContext(ctx, saveDownload, d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
+		err = tx.QueryRowContext(ctx, upsertDownload, d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
 			sqlite.Millis(d.RequestedAt), sqlite.Millis(d.ExpiresAt), d.Kind, d.ContentType, d.Size, d.Validator, d.Fetched,
 			d.Requests, d.Lapsed, d.Failures, d.Reason, refused, d.SHA256, forbidden).Scan(&after)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -162,9 +162,9 @@ func (a *Archive) saveDownload(ctx context.Context, d Download, refused, forbidd
 	return nil
 }
 
-// saveDownload writes a row. A recording that is done allows nobody to play it where the account
+// upsertDownload writes a row. A recording that is done allows nobody to play it where the account
 // belonged to another person when it was requested.
-var saveDownload = `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
+var upsertDownload = `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
 		requested_at, expires_at, kind, content_type, size, validator, fetched, requests, lapsed,
 		failures, reason, refused_by, sha256, forbidden_to)
 	SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19
