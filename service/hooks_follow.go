@@ -57,13 +57,13 @@ func (s *Service) startFollowing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.skipLongPause(ctx, head, changes)
+	_, err = s.skipLongPause(ctx, head, changes, s.now())
 	return err
 }
 
 // skipLongPause goes on from now, and returns true, when the relay last ran longer
-// than longPause ago: the program did not run, or its machine slept.
-func (s *Service) skipLongPause(ctx context.Context, head archive.Position, changes []archive.Change) (bool, error) {
+// than longPause before it resumed: the program did not run, or its machine slept.
+func (s *Service) skipLongPause(ctx context.Context, head archive.Position, changes []archive.Change, resumed time.Time) (bool, error) {
 	last, err := s.store.timeSetting(ctx, followedKey)
 	if err != nil {
 		return false, err
@@ -71,7 +71,7 @@ func (s *Service) skipLongPause(ctx context.Context, head archive.Position, chan
 	if last.IsZero() && len(changes) > 0 { // last run by a version that did not note it
 		last = changes[0].At
 	}
-	if last.IsZero() || s.now().Sub(last) <= longPause {
+	if last.IsZero() || resumed.Sub(last) <= longPause {
 		return false, nil
 	}
 	return true, s.resumeAfterPause(ctx, head, last)

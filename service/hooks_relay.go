@@ -18,17 +18,21 @@ type relay struct {
 	upAt          time.Duration // the machine's uptime then
 	ran           time.Duration // the machine's uptime when the relay last ran
 	mayHavePaused bool          // it was off for more than longPause, perhaps
+	resumed       time.Duration // the machine's uptime when it ran again after that
 }
 
 func newRelay(s *Service) *relay {
-	return &relay{Service: s, seen: s.now().Round(0), upAt: s.uptime(), mayHavePaused: true}
+	up := s.uptime()
+	return &relay{Service: s, seen: s.now().Round(0), upAt: up, ran: up, mayHavePaused: true, resumed: up}
 }
 
 // noteRun notes that the relay runs, or tries to: where its disk fails for long, it was not off. The
 // machine's uptime decides, which a clock that is set right does not change; 0 is unknown.
 func (r *relay) noteRun() {
 	up := r.uptime()
-	r.mayHavePaused = r.mayHavePaused || up == 0 || up-r.ran > longPause
+	if up == 0 || up-r.ran > longPause {
+		r.mayHavePaused, r.resumed = true, up
+	}
 	r.ran = up
 }
 
@@ -66,7 +70,7 @@ func (r *relay) step(ctx context.Context, from archive.Position) error {
 		return err
 	}
 	if r.mayHavePaused {
-		skipped, err := r.skipLongPause(ctx, head, changes)
+		skipped, err := r.skipLongPause(ctx, head, changes, r.now().Add(r.resumed-r.ran))
 		if err != nil {
 			return err
 		}

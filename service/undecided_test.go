@@ -195,7 +195,11 @@ func TestAClockThatWasBehindIsNoPause(t *testing.T) {
 // A disk that fails for more than a day is no pause of a relay that runs: the meetings of that day
 // and of after it fire. A machine that slept is one, also where the disk fails then.
 func TestADiskThatFailsForADayIsNoPause(t *testing.T) {
-	for asleep, want := range map[time.Duration]string{0: "4 5", 25 * time.Hour: ""} {
+	for _, c := range []struct {
+		asleep    time.Duration
+		fromStart bool
+		want      string
+	}{{want: "4 5"}, {asleep: 25 * time.Hour}, {fromStart: true, want: "4 5"}, {asleep: 25 * time.Hour, fromStart: true}} {
 		s, a := newOverlay(t)
 		s.hookOf("ann@acme.example")
 		s.clock.add(10 * time.Hour)
@@ -203,7 +207,9 @@ func TestADiskThatFailsForADayIsNoPause(t *testing.T) {
 		up := time.Hour
 		s.uptime = func() time.Duration { return up }
 		r := newRelay(s.Service)
-		s.step(t, r)
+		if !c.fromStart {
+			s.step(t, r)
+		}
 		exec := func(query string) {
 			t.Helper()
 			if _, err := s.store.db.W.ExecContext(t.Context(), query); err != nil {
@@ -213,19 +219,19 @@ func TestADiskThatFailsForADayIsNoPause(t *testing.T) {
 		exec(`PRAGMA query_only = ON`)
 		arrive(t, a, archive.SourceWebhook, newer(4))
 		for range 26 {
-			up += time.Hour + asleep
-			s.clock.add(time.Hour + asleep)
+			up += time.Hour + c.asleep
+			s.clock.add(time.Hour + c.asleep)
 			if err := r.follow(t.Context()); err == nil || !strings.Contains(err.Error(), "readonly") {
 				t.Fatalf("followed: %v", err)
 			}
-			asleep = 0
+			c.asleep = 0
 		}
 		exec(`PRAGMA query_only = OFF`)
 		arrive(t, a, archive.SourceWebhook, newer(5))
 		s.step(t, r)
 		s.step(t, r)
-		if got := s.queued(); got != want {
-			t.Errorf("sent %q, want %q", got, want)
+		if got := s.queued(); got != c.want {
+			t.Errorf("from the start %t: sent %q, want %q", c.fromStart, got, c.want)
 		}
 	}
 }
