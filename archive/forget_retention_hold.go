@@ -225,7 +225,7 @@ func (a *Archive) readHold(ctx context.Context, rules []RetentionRule, shown boo
 // ages no meeting, see confirmedClock. Meetings that WaitsUntil holds are left, see
 // [Archive.MovedMeetings], and so is the rest when other rules are configured meanwhile.
 func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
-	byReads, err := a.keptByReads(ctx)
+	byReads, err := a.keptByReads(ctx, rules)
 	if err != nil {
 		return false, err
 	}

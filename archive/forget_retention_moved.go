@@ -164,16 +164,30 @@ func (a *Archive) wasKept(ctx context.Context, e *Expired, rules []RetentionRule
 }
 
 // keptByReads returns the meetings that expire, or do so within movedNotice, of which isKept
-// then. Of a young meeting too it has to be known whether its newest reads keep it: they may
-// keep it no more a moment before it expires.
-func (a *Archive) keptByReads(ctx context.Context) (map[int64]time.Duration, error) {
+// then, by the rules in force or by those that may still wait. Of a young meeting too it has to
+// be known whether its newest reads keep it: they may keep it no more a moment before it expires,
+// and those of rules that wait, as they do after a restore, before these are in force.
+func (a *Archive) keptByReads(ctx context.Context, configured []RetentionRule) (map[int64]time.Duration, error) {
 	k, _, err := a.readRules(ctx)
-	rules, now := k.inForce(), a.now()
-	kept := map[int64]time.Duration{}
-	if err != nil || !haveNames(rules) {
-		return kept, err
+	if err != nil {
+		return nil, err
 	}
-	expired, err := a.expiredAt(ctx, rules, k.notices, now.Add(movedNotice))
+	kept := map[int64]time.Duration{}
+	for _, rules := range [][]RetentionRule{k.inForce(), configured} {
+		if err := a.addKept(ctx, kept, rules, k.notices); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// addKept adds to kept the meetings that only their newest reads keep by some rules.
+func (a *Archive) addKept(ctx context.Context, kept map[int64]time.Duration, rules []RetentionRule, n notices) error {
+	if !haveNames(rules) {
+		return nil
+	}
+	now := a.now()
+	expired, err := a.expiredAt(ctx, rules, n, now.Add(movedNotice))
 	for _, e := range expired {
 		at := e.Start.Add(e.maxAge)
 		if at.Before(now) {
@@ -181,13 +195,13 @@ func (a *Archive) keptByReads(ctx context.Context) (map[int64]time.Duration, err
 		}
 		ok, err := a.isKept(ctx, &e, rules, at)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if ok {
 			kept[e.RecordingID] = 0
 		}
 	}
-	return kept, err
+	return err
 }
 
 // haveNames reports whether it depends on a meeting's type or team which rule is its own.

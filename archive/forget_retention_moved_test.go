@@ -102,6 +102,38 @@ func TestMeetingsThatMoveWait(t *testing.T) {
 	}
 }
 
+// TestRulesThatWaitNoteWhatReadsKeep has a meeting that only its newest reads keep, as a former
+// team has come back to an account. They keep it no more while the rules wait for their first
+// day, as they do after a restore.
+func TestRulesThatWaitNoteWhatReadsKeep(t *testing.T) {
+	a, now := agedArchive(t)
+	var running time.Duration
+	a.running = func() time.Duration { return running }
+	for _, s := range []struct{ account, team string }{{"main", "Sales"}, {"other", "Sales"}, {"other", "Trade"}, {"other", "Sales"}} {
+		*now = now.Add(time.Hour)
+		showAs(t, a, s.account, s.team, "Call", *now)
+	}
+	rules := []RetentionRule{{Teams: []string{"Sales"}}, {MediaAfter: 100 * day}}
+	run := func(after time.Duration, want string) {
+		t.Helper()
+		running += after
+		*now = now.Add(after)
+		a.NoteServiceTime(*now)
+		_, err := a.ShowRetention(t.Context(), rules)
+		must(t, err)
+		ids := []int64{}
+		if _, err = a.DeleteExpired(t.Context(), rules, func(e Expired) { ids = append(ids, e.RecordingID) }); err != nil || fmt.Sprint(ids) != want {
+			t.Errorf("after %s %v are deleted, want %s, %v", running, ids, want, err)
+		}
+	}
+	run(0, "[]")
+	showAs(t, a, "other", "Trade", "Call", now.Add(time.Minute))
+	run(time.Hour, "[]")
+	run(day, "[2]")
+	run(5*day, "[]")
+	run(day, "[1]")
+}
+
 // TestAnEmptyTeamIsNoMove has a rule that deletes from one team, and a list and a webhook of
 // which one shows no team, again and again.
 func TestAnEmptyTeamIsNoMove(t *testing.T) {
