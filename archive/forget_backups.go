@@ -179,14 +179,9 @@ func (a *Archive) NoteForgotten(ctx context.Context, dir string) error {
 		return err
 	}
 	defer a.backups.Release(1)
-	list, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, f *generation.Forgotten) error {
-		var at int64
-		err := rows.Scan(&f.RecordingID, &at)
-		f.At = sqlite.Time(at)
-		return err
-	}, `SELECT recording_id, forgotten_at FROM tombstones ORDER BY 1`)
+	list, err := ReadForgotten(ctx, a.db.R)
 	if err != nil {
-		return fmt.Errorf("read tombstones: %w", err)
+		return err
 	}
 	place, err := generation.OpenPlace(dir)
 	if err != nil {
@@ -197,6 +192,29 @@ func (a *Archive) NoteForgotten(ctx context.Context, dir string) error {
 		a.log.Warn().Str("dir", dir).Str("file", aside).Msg("the list of forgotten meetings in a directory of backups was damaged; it is set aside, and written anew with those of this archive")
 	}
 	return err
+}
+
+// ImportedAs begins the marks of the ids that name an imported meeting with another id: by the
+// words of a file that was read while it was written, or that was corrected since, and by a key
+// that was given later. A meeting that has a key has a mark of its own id too. The marks stay when
+// the meeting is forgotten, so that no other id of it brings it back.
+const ImportedAs = "import/same/"
+
+// ReadForgotten returns the meetings that an archive.db has forgotten, by each of their ids: one
+// that a restored archive did not know of would bring a meeting back.
+func ReadForgotten(ctx context.Context, db sqlite.Querier) ([]generation.Forgotten, error) {
+	list, err := sqlite.List(ctx, db, func(rows *sql.Rows, f *generation.Forgotten) error {
+		var at int64
+		err := rows.Scan(&f.RecordingID, &at)
+		f.At = sqlite.Time(at)
+		return err
+	}, `SELECT recording_id, forgotten_at FROM tombstones UNION
+		SELECT CAST(substr(key, length(?1) + 1) AS INTEGER), forgotten_at FROM marks JOIN tombstones ON recording_id = CAST(value AS INTEGER)
+			WHERE key GLOB ?1 || '*' ORDER BY 1`, ImportedAs)
+	if err != nil {
+		return nil, fmt.Errorf("read tombstones: %w", err)
+	}
+	return list, nil
 }
 
 // copying is a work for which copies of databases lie in the data directory. Its context

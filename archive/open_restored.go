@@ -170,6 +170,21 @@ func (a *Archive) LeftAt(ctx context.Context) (map[string]int64, error) {
 	return left, nil
 }
 
+// TranslatePosition returns the position in the present epoch of a follower who stood at p: where
+// this copy of the archive left the epoch of p, if p is beyond that, and the head where that is
+// not known. The zero position is the log's beginning.
+func (a *Archive) TranslatePosition(ctx context.Context, p Position) (Position, error) {
+	head, err := a.Head(ctx)
+	if err != nil || p.Epoch == head.Epoch || p == (Position{}) {
+		return p, err
+	}
+	left, err := a.LeftAt(ctx)
+	if seq, ok := left[p.Epoch]; ok { // numbers go on from one epoch to the next
+		head.Seq = min(p.Seq, seq)
+	}
+	return head, err
+}
+
 // rowQuerier is a database, a connection or a transaction.
 type rowQuerier interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row

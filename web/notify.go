@@ -255,6 +255,9 @@ func (n *notifier) nextMatches(ctx context.Context, saved *notes.SavedSearch) (m
 	if err != nil {
 		return nil, false, err
 	}
+	if saved.Seen, err = s.Archive.TranslatePosition(ctx, saved.Seen); err != nil { // after a restore
+		return nil, false, err
+	}
 	groups, err := s.Notes.Groups(ctx)
 	if err != nil {
 		return nil, false, err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"minutebook/archive"
+	"minutebook/archive/backup"
 	"minutebook/archive/notes"
 	"minutebook/internal/testrun"
 	"minutebook/search"
@@ -323,5 +325,34 @@ func TestSlowAddressHoldsNobodyUp(t *testing.T) {
 	}
 	if n := h.accepted(); n != 2 {
 		t.Errorf("the address that answers got %d notifications", n)
+	}
+}
+
+// TestARestoreNotifiesNoHistory has a meeting that matches a saved search and came before the
+// search got its first address.
+func TestARestoreNotifiesNoHistory(t *testing.T) {
+	s := newSite(t)
+	saved, err := s.server.Notes.Save(t.Context(), 0, "Walrus", "walrus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.waitForLaterChange(saved.CreatedAt)
+	s.apply(meeting(1, "A walrus before the address", "2026-02-10T09:00:00Z", ""))
+	h := newHook(t)
+	if h.secret, err = s.server.Notes.SetNotify(t.Context(), 0, saved.ID, h.URL, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	dest, back := filepath.Join(t.TempDir(), "backups"), filepath.Join(t.TempDir(), "back")
+	if _, err := backup.Run(t.Context(), s.archive, dest, backup.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(t.Context(), backup.RestoreOptions{From: dest, Dir: back, Logger: zerolog.Nop()}); err != nil {
+		t.Fatal(err)
+	}
+	r := openSite(t, back)
+	r.catchUp()
+	r.server.NotifyClient = h.Client()
+	if err := r.server.newNotifier().look(t.Context()); err != nil || len(h.ids) != 0 {
+		t.Errorf("history is notified after a restore: %v, %q", err, h.bodies)
 	}
 }

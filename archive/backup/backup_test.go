@@ -86,6 +86,34 @@ func restored(t *testing.T, o RestoreOptions) *archive.Archive {
 	return a
 }
 
+// TestAPositionGoesOnAfterARestore has followers who stood at positions of the epoch that a backup
+// was made in, before and after the backup, and at one that nobody knows.
+func TestAPositionGoesOnAfterARestore(t *testing.T) {
+	a, dest := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "T", "said"))
+	left, err := a.Head(t.Context())
+	must(t, err)
+	backUp(t, a, dest, Options{})
+	for range 2 { // the second restore is of a backup of the first one's archive
+		a = restored(t, RestoreOptions{From: dest})
+		dest = t.TempDir()
+		backUp(t, a, dest, Options{})
+	}
+	head, err := a.Head(t.Context())
+	must(t, err)
+	for _, c := range []struct{ at, want archive.Position }{
+		{archive.Position{}, archive.Position{}},
+		{head, head},
+		{archive.Position{Epoch: left.Epoch, Seq: 1}, archive.Position{Epoch: head.Epoch, Seq: 1}},
+		{archive.Position{Epoch: left.Epoch, Seq: left.Seq + 5}, archive.Position{Epoch: head.Epoch, Seq: left.Seq}},
+		{archive.Position{Epoch: "unknown", Seq: 1}, head},
+	} {
+		if got, err := a.TranslatePosition(t.Context(), c.at); err != nil || got != c.want {
+			t.Errorf("%+v became %+v, want %+v, %v", c.at, got, c.want, err)
+		}
+	}
+}
+
 func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	id, err := age.GenerateX25519Identity()

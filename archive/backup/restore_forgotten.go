@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,11 +97,6 @@ func (r *restore) readTombstones(ctx context.Context, dir string) (list []genera
 	if err != nil || lineage[0] != r.m.Lineage[0] {
 		return nil, false, err
 	}
-	list, err = sqlite.List(ctx, db, func(rows *sql.Rows, f *generation.Forgotten) error {
-		var at int64
-		err := rows.Scan(&f.RecordingID, &at)
-		f.At = sqlite.Time(at)
-		return err
-	}, `SELECT recording_id, forgotten_at FROM tombstones ORDER BY 1`)
+	list, err = archive.ReadForgotten(ctx, db)
 	return list, true, err
 }

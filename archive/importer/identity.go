@@ -10,12 +10,6 @@ import (
 	"minutebook/archive"
 )
 
-// sameMarks are the marks of the ids that name a meeting with another id: by the words of a
-// file that was read while it was written, or that was corrected since, and by a key that was
-// given later. A meeting that has a key has a mark of its own id too. The marks stay when
-// the meeting is forgotten, so that no other id of it brings it back.
-const sameMarks = "import/same/"
-
 // identified is a meeting that an id names.
 type identified struct {
 	id        int64        // its own
@@ -54,7 +48,7 @@ func (im *run) sameAs(ctx context.Context, id int64) (same int64, marked bool, e
 }
 
 func sameMark(id, same int64) archive.Mark {
-	return archive.Mark{Key: sameMarks + strconv.FormatInt(id, 10), Value: strconv.AppendInt(nil, same, 10)}
+	return archive.Mark{Key: archive.ImportedAs + strconv.FormatInt(id, 10), Value: strconv.AppendInt(nil, same, 10)}
 }
 
 // identify decides which meeting the files are: that of their key, else that of their words, in

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/archive/backup"
 	"minutebook/internal/testrun"
 )
 
@@ -155,4 +159,39 @@ func TestAKeyMayComeAndGo(t *testing.T) {
 		imports("forgotten, "+toml, toml, grownVTT, 0)
 	}
 	imports("other words", `key = "m"`, strings.ReplaceAll(grownVTT, "pelican", "heron"), 1)
+}
+
+// TestAForgottenMeetingThatGrewStaysForgottenAfterARestore restores a backup of before a meeting,
+// which has two ids by its words, was imported and forgotten. The directory of backups or the
+// former data directory knows of it. Neither the watched folder nor an import brings it back.
+func TestAForgottenMeetingThatGrewStaysForgottenAfterARestore(t *testing.T) {
+	for name, byData := range map[string]bool{"known in the backups": false, "known in the former data": true} {
+		t.Run(name, func(t *testing.T) {
+			a, dir, dest := ticking(t), t.TempDir(), filepath.Join(t.TempDir(), "backups")
+			if _, err := backup.Run(t.Context(), a, dest, backup.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			watchGrowing(t, a, dir)
+			_, err := a.Forget(t.Context(), allRows(t, a)[0].RecordingID, "test")
+			o := backup.RestoreOptions{From: dest, Dir: filepath.Join(t.TempDir(), "back"), Logger: zerolog.Nop()}
+			if byData {
+				o.OldData = []string{a.Dir()}
+				err = errors.Join(err, os.Remove(filepath.Join(dest, "forgotten.json")))
+			}
+			if err := errors.Join(err, a.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := backup.Restore(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			b := archivetest.Open(t, o.Dir)
+			w := NewWatcher(b, Options{}, dir)
+			look(t, w)
+			look(t, w)
+			importPath(t, b, dir)
+			if rows := allRows(t, b); len(rows) != 0 {
+				t.Errorf("the forgotten meeting came back as %d %q", rows[0].RecordingID, rows[0].Title)
+			}
+		})
+	}
 }

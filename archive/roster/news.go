@@ -47,7 +47,7 @@ func (r *Roster) News(ctx context.Context, q View, after archive.Position, limit
 // Arrivals returns the meetings that arrived after since and whose last change lies after
 // seen and not after until, as far as the viewer sees them: at most limit of them, the
 // earliest change first. Up to reached there are no others. The positions are of the same
-// epoch; those of an earlier one count as the log's beginning.
+// epoch, see [archive.Archive.TranslatePosition].
 func (r *Roster) Arrivals(ctx context.Context, q View, since, seen, until archive.Position, limit int) (ids []int64, reached archive.Position, err error) {
 	reached = seen
 	var found []News
@@ -56,11 +56,6 @@ func (r *Roster) Arrivals(ctx context.Context, q View, since, seen, until archiv
 			return nil // it is to be asked again
 		}
 		reached = archive.Position{Epoch: v.at.Epoch, Seq: min(until.Seq, v.at.Seq)}
-		for _, p := range []*archive.Position{&since, &seen} {
-			if p.Epoch != v.at.Epoch {
-				p.Seq = 0
-			}
-		}
 		for m := range v.visible() {
 			if m.changes.First > since.Seq && m.changes.Last > seen.Seq && m.changes.Last <= reached.Seq {
 				found = append(found, News{m.id, true, m.changes.Last})

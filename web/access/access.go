@@ -114,16 +114,41 @@ func (d *DB) noteEpoch(ctx context.Context) error {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("read the epoch of %s: %w", Name, err)
 	}
+	lineage, err := d.archive.Lineage(ctx)
+	if err != nil {
+		return err
+	}
 	return d.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO known_epoch (one, epoch) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET epoch = excluded.epoch`, epoch)
 		if err != nil {
 			return fmt.Errorf("note the epoch of %s: %w", Name, err)
 		}
-		if recorded == "" {
-			return nil // the database is new
+		if err := skipNumbers(ctx, tx, len(lineage)-1); err != nil || recorded == "" { // the database is new
+			return err
 		}
 		return d.record(ctx, tx, Event{Actor: ActorCommand, Kind: Restored})
 	})
+}
+
+// peopleOfAnEpoch is more than the people who come between two restores.
+const peopleOfAnEpoch = 10_000
+
+// skipNumbers has the people of each epoch numbered apart, after some restores: the other
+// databases of a backup may be of a later moment than this one, which may be lost even, and
+// their private notes name people by their numbers.
+func skipNumbers(ctx context.Context, tx *sql.Tx, restores int) error {
+	if restores == 0 {
+		return nil
+	}
+	for _, step := range []string{
+		`INSERT INTO sqlite_sequence (name, seq) SELECT 'people', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'people')`,
+		`UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'people'`,
+	} {
+		if _, err := tx.ExecContext(ctx, step, restores*peopleOfAnEpoch); err != nil {
+			return fmt.Errorf("skip the numbers of people: %w", err)
+		}
+	}
+	return nil
 }
 
 // Now returns the time by which everything here begins and ends.

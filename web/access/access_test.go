@@ -23,7 +23,12 @@ func newFixture(t *testing.T) *fixture { return openFixture(t, archivetest.Dir(t
 
 func openFixture(t *testing.T, dir string) *fixture {
 	t.Helper()
-	f := &fixture{archive: archivetest.Open(t, dir), now: archivetest.Epoch}
+	return fixtureOf(t, archivetest.Open(t, dir))
+}
+
+func fixtureOf(t *testing.T, a *archive.Archive) *fixture {
+	t.Helper()
+	f := &fixture{archive: a, now: archivetest.Epoch}
 	db, err := Open(t.Context(), Options{Archive: f.archive, Now: func() time.Time { return f.now }, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
