@@ -74,7 +74,11 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 		return err
 	}
 	now := slices.DeleteFunc(slices.Clone(before), func(w *merge.Version) bool { return w.ID == v.ID })
-	return t.decideShared(id, before, append(now, v))
+	now = append(now, v)
+	if err := t.noteRead(id, v, before, now); err != nil {
+		return err
+	}
+	return t.decideShared(id, before, now)
 }
 
 // decideAfterListing decides a meeting's parts again after a list began or ceased to show

@@ -59,7 +59,11 @@ func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
 		id, m.SharedWith, by.Team.Or("")); err != nil {
 		return err
 	}
-	_, err := t.Exec(`UPDATE meetings SET title = ?, meeting_title = ?, meeting_type = ?, url = ?, share_url = ?,
+	former, err := t.readTerms(id)
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(`UPDATE meetings SET title = ?, meeting_title = ?, meeting_type = ?, url = ?, share_url = ?,
 		meeting_url = ?, transcript_language = ?, shared_with = ?, calendar_invitees_domains_type = ?, created_at = ?,
 		scheduled_start_time = ?, scheduled_end_time = ?, recording_start_time = ?, recording_end_time = ?,
 		recorded_by_name = ?, recorded_by_email = ?, recorded_by_email_domain = ?, recorded_by_team = ?
@@ -68,6 +72,9 @@ func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
 		m.MeetingURL.Or(""), m.TranscriptLanguage, m.SharedWith, m.CalendarInviteesDomainsType, timeColumn(m.CreatedAt),
 		timeColumn(m.ScheduledStartTime), timeColumn(m.ScheduledEndTime), timeColumn(m.RecordingStartTime), timeColumn(m.RecordingEndTime),
 		by.Name, by.Email, by.EmailDomain, by.Team.Or(""), id)
+	if err == nil {
+		err = t.noteFormer(id, former)
+	}
 	if err != nil {
 		return err
 	}

@@ -296,7 +296,7 @@ func (a *Archive) eraseEverywhere(ctx context.Context, e *erasure) {
 // of deletion. entries and speakers are handled apart. tombstones and audit stay.
 var meetingTables = [...]string{
 	"parts", "revisions", "meeting_speakers", "invitees", "summaries", "action_items", "highlights", "crm_matches",
-	"sightings", "attachments", "failures", "shares", "downloads", "changes", "meetings",
+	"sightings", "attachments", "failures", "shares", "downloads", "former_terms", "changes", "meetings",
 }
 
 // deleteRows deletes all rows of a meeting from archive.db and adds its tombstone,

@@ -48,33 +48,41 @@ type Expired struct {
 	// the rules kept before, until that has been known for movedNotice.
 	WaitsUntil time.Time `json:"waits_until,omitzero"`
 	maxAge     time.Duration
-	kind, team string
 }
 
 // Expired returns the meetings whose age is above the limit of the first rule that
 // matches them, the oldest first: meetings with recordings, meetings that wait for one, and
-// meetings of which a repair has put a damaged one aside. A meeting without a known start never expires.
-func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired, error) {
+// meetings of which a repair has put a damaged one aside. A meeting without a known start never
+// expires, and neither does one that the newest reads keep, see newestTerms.
+func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) (expired []Expired, err error) {
 	k, _, err := a.readRules(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("look for old recordings: %w", err)
+	if err == nil {
+		return a.expiredAt(ctx, rules, k.Ran, a.now())
 	}
-	return a.expiredAt(ctx, rules, k.notices, a.now())
+	return nil, fmt.Errorf("look for old recordings: %w", err)
 }
 
-// ruleFor returns the number of the rule that deletes the recordings of a meeting of
-// some age, and 0 where they are kept.
-func ruleFor(rules []RetentionRule, meetingType, team string, age time.Duration) int {
-	i := slices.IndexFunc(rules, func(r RetentionRule) bool { return r.matches(meetingType, team) })
-	if i < 0 || rules[i].MediaAfter <= 0 || age < rules[i].MediaAfter {
+// ruleFor returns the number of the rule that deletes the recordings of a meeting at a time,
+// and 0 where they are kept.
+func ruleFor(rules []RetentionRule, t terms, now time.Time) int {
+	i := slices.IndexFunc(rules, func(r RetentionRule) bool { return r.matches(t.kind, t.team) })
+	if i < 0 || t.start <= 0 || rules[i].MediaAfter <= 0 || now.Sub(sqlite.Time(t.start)) < rules[i].MediaAfter {
 		return 0
 	}
 	return i + 1
 }
 
-// expiredAt is Expired at a time.
-func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, n notices, now time.Time) ([]Expired, error) {
-	var expired []Expired
+// expiredAt is Expired at a time, with the Ran of the confirmed clock.
+func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, ran time.Duration, now time.Time) (expired []Expired, err error) {
+	err = a.db.ReadTx(ctx, func(tx *sql.Tx) error {
+		expired, err = a.findExpired(ctx, tx, 0, rules, ran, now)
+		return err
+	})
+	return expired, err
+}
+
+// findExpired is expiredAt of a meeting, or of all where id is 0.
+func (a *Archive) findExpired(ctx context.Context, tx *sql.Tx, id int64, rules []RetentionRule, ran time.Duration, now time.Time) (expired []Expired, err error) {
 	damaged, err := a.readUnattached(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for old recordings: %w", err)
@@ -83,28 +91,29 @@ func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, n notice
 	if err != nil {
 		return nil, err
 	}
-	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
+	only := `?2 = 0`
+	if id != 0 {
+		only = `recording_id = ?2`
+	}
+	err = sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 		var e Expired
-		var kind, team sql.NullString
-		var start int64
-		if err := rows.Scan(&e.RecordingID, &e.Title, &kind, &team, &start, &e.Recordings, &e.Bytes); err != nil {
+		var t terms
+		if err := rows.Scan(&e.RecordingID, &e.Title, &t.kind, &t.team, &t.start, &e.Recordings, &e.Bytes); err != nil {
 			return err
 		}
-		e.Start = sqlite.Time(start)
-		e.kind, e.team = kind.String, team.String
-		if e.Rule = ruleFor(rules, e.kind, e.team, now.Sub(e.Start)); e.Rule == 0 {
-			return nil
+		e.Start = sqlite.Time(t.start)
+		if e.Rule = ruleFor(rules, t, now); e.Rule > 0 {
+			e.maxAge = rules[e.Rule-1].MediaAfter
+			expired = append(expired, e)
 		}
-		e.maxAge = rules[e.Rule-1].MediaAfter
-		expired = append(expired, e)
 		return nil
 	}, `SELECT recording_id, title, meeting_type, recorded_by_team, sort_at, `+countAttached+`
-		FROM meetings m WHERE sort_at > 0 AND (EXISTS (SELECT 1 FROM attachments x WHERE x.recording_id = m.recording_id)
+		FROM meetings m WHERE `+only+` AND sort_at > 0 AND (EXISTS (SELECT 1 FROM attachments x WHERE x.recording_id = m.recording_id)
 			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted')
-			OR recording_id IN (SELECT value FROM json_each(?)))
-		ORDER BY sort_at, recording_id`, string(list))
-	if err == nil {
-		err = a.setWaits(ctx, expired, rules, n, now)
+			OR recording_id IN (SELECT value FROM json_each(?1)))
+		ORDER BY sort_at, recording_id`, string(list), id)
+	if err == nil && len(expired) > 0 {
+		expired, err = a.leaveKept(ctx, tx, expired, rules, ran, now)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for old recordings: %w", err)
@@ -121,23 +130,20 @@ const deleteExpiredMedia = `DELETE FROM media WHERE sha256 IN
 	(SELECT substr(key, length('` + expiredBlob + `') + 1) FROM marks WHERE key GLOB '` + expiredBlob + `*' AND ?1)
 	AND NOT EXISTS (SELECT 1 FROM attachments x WHERE x.sha256 = media.sha256)`
 
-// deleteExpired deletes the recordings of the meetings of expired that may accepts, and
-// calls done after each meeting. A recording stays while another
+// deleteExpired deletes the recordings of the meetings of expired that may accepts, in the
+// transaction that deletes them, and calls done after each meeting. A recording stays while another
 // meeting has it. A deleted recording is not downloaded again. Each meeting leaves a
 // line of the audit. After an interruption, the next run goes on. A file that the store
 // refuses to delete keeps no other from being deleted, and makes the run fail at its end.
-func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func(*Expired) (bool, error), done func(Expired)) error {
+func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func(*sql.Tx, *Expired) (bool, error), done func(Expired)) error {
 	refused := map[string]error{}
 	if err := a.deleteExpiredFiles(ctx, refused); err != nil {
 		return fmt.Errorf("delete old recordings: %w", err)
 	}
 	for _, e := range expired {
-		ok, err := may(&e)
-		if err == nil && !ok {
+		deleted, err := a.deleteRecordings(ctx, &e, may)
+		if err == nil && !deleted {
 			continue
-		}
-		if err == nil {
-			err = a.deleteRecordings(ctx, &e)
 		}
 		if err == nil {
 			err = errors.Join(a.deleteExpiredFiles(ctx, refused), a.dropUnattached(ctx, e.RecordingID, false), a.dropPartial(e.RecordingID))
@@ -157,15 +163,18 @@ func (a *Archive) deleteExpired(ctx context.Context, expired []Expired, may func
 const countAttached = `(SELECT count(*) FROM attachments x WHERE x.recording_id = m.recording_id),
 	(SELECT coalesce(sum(size), 0) FROM attachments x JOIN media USING (sha256) WHERE x.recording_id = m.recording_id)`
 
-// deleteRecordings removes a meeting's recordings, in one transaction that also records the
-// files to be deleted. It counts them in e again: one may have come meanwhile.
-func (a *Archive) deleteRecordings(ctx context.Context, e *Expired) error {
+// deleteRecordings removes a meeting's recordings if it may, in one transaction that also records
+// the files to be deleted. It counts them in e again: one may have come meanwhile.
+func (a *Archive) deleteRecordings(ctx context.Context, e *Expired, may func(*sql.Tx, *Expired) (bool, error)) (deleted bool, err error) {
 	if err := a.blobs.Acquire(ctx, 1); err != nil {
-		return err
+		return false, err
 	}
 	defer a.blobs.Release(1)
-	_, err := a.change(ctx, func(tx *sql.Tx) error {
+	_, err = a.change(ctx, func(tx *sql.Tx) error {
 		if err := checkKnown(ctx, tx, e.RecordingID); err != nil {
+			return err
+		}
+		if deleted, err = may(tx, e); err != nil || !deleted {
 			return err
 		}
 		now := a.now()
@@ -201,9 +210,9 @@ func (a *Archive) deleteRecordings(ctx context.Context, e *Expired) error {
 		return logChange(ctx, tx, e.RecordingID, ChangeMedia, "", now)
 	})
 	if errors.Is(err, ErrForgotten) {
-		return nil
+		return true, nil
 	}
-	return err
+	return deleted, err
 }
 
 // note writes into the audit which rule deleted the recordings.

@@ -28,7 +28,7 @@ type knownRules struct {
 	Waited   time.Duration   `json:"waited"` // since they were shown, see retentionNotice
 	Accepted bool            `json:"accepted,omitempty"`
 	Before   []RetentionRule `json:"before,omitempty"`
-	notices
+	Ran      time.Duration   `json:"ran"` // that of the confirmed clock
 }
 
 // RetentionHold is the state of the rules.
@@ -67,7 +67,7 @@ func (k *knownRules) adopt(rules []RetentionRule) {
 		k.Rules = rules
 		return
 	}
-	*k = knownRules{Rules: rules, Before: k.inForce(), notices: k.notices}
+	*k = knownRules{Rules: rules, Before: k.inForce(), Ran: k.Ran}
 }
 
 // isNarrower reports whether rules delete nothing that the old rules would keep: they are
@@ -101,8 +101,8 @@ func (a *Archive) readRules(ctx context.Context) (k knownRules, stored []byte, e
 }
 
 // updateRules reads the known rules, applies change to them and stores the result. The
-// clock is the confirmed one. head is the last change of the log.
-func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change func(k *knownRules, head int64)) (k knownRules, c confirmedClock, err error) {
+// clock is the confirmed one.
+func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change func(*knownRules)) (k knownRules, c confirmedClock, err error) {
 	if err := a.retention.Acquire(ctx, 1); err != nil {
 		return k, c, fmt.Errorf("update the retention rules: %w", err)
 	}
@@ -111,16 +111,12 @@ func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change
 	if err != nil || previous == nil && len(rules) == 0 {
 		return k, c, err
 	}
-	head, err := a.Head(ctx)
-	if err != nil {
-		return k, c, err
-	}
-	if previous == nil {
-		k.Noticed = head.Seq // the first rules wait anyway
-	} else {
-		if !bytes.Contains(previous, []byte(`"waited":`)) && !k.ShownAt.IsZero() { // of a version that trusted the clock
-			k.Waited = max(a.now().Sub(k.ShownAt), 0)
+	if previous == nil { // the first rules wait anyway
+		if err := a.acceptFormer(ctx); err != nil {
+			return k, c, err
 		}
+	} else if !bytes.Contains(previous, []byte(`"waited":`)) && !k.ShownAt.IsZero() { // of a version that trusted the clock
+		k.Waited = max(a.now().Sub(k.ShownAt), 0)
 	}
 	if c, err = a.readClock(ctx); err != nil {
 		return k, c, err
@@ -130,7 +126,7 @@ func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change
 	}
 	k.Ran = c.Ran
 	k.adopt(rules)
-	change(&k, head.Seq)
+	change(&k)
 	value, err := json.Marshal(k)
 	if err != nil || string(value) == string(previous) {
 		return k, c, err
@@ -151,7 +147,7 @@ func restoreRules(ctx context.Context, tx *sql.Tx) error {
 		err = json.Unmarshal(value, &k)
 	}
 	if err == nil {
-		value, err = json.Marshal(knownRules{notices: k.notices})
+		value, err = json.Marshal(knownRules{Ran: k.Ran})
 	}
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `UPDATE marks SET value = ? WHERE key = ?`, value, retentionKey)
@@ -167,9 +163,10 @@ func (a *Archive) AcceptRetention(ctx context.Context, rules []RetentionRule) er
 	if err := a.confirmClock(ctx); err != nil {
 		return err
 	}
-	_, _, err := a.updateRules(ctx, rules, func(k *knownRules, head int64) {
-		k.Accepted, k.notices = true, notices{Ran: k.Ran, Noticed: head}
-	})
+	_, _, err := a.updateRules(ctx, rules, func(k *knownRules) { k.Accepted = true })
+	if err == nil {
+		err = a.acceptFormer(ctx)
+	}
 	return err
 }
 
@@ -185,14 +182,14 @@ func (a *Archive) LookAtRetention(ctx context.Context, rules []RetentionRule) (R
 }
 
 func (a *Archive) readHold(ctx context.Context, rules []RetentionRule, shown bool) (RetentionHold, error) {
-	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules, _ int64) {
+	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules) {
 		if shown && k.ShownAt.IsZero() {
 			k.ShownAt = a.now().UTC()
 		}
 	})
 	h := RetentionHold{Rules: len(rules), ClockAhead: clock.Ahead}
 	if err == nil && a.moved.Load() == nil { // as without a daemon
-		_, err = a.findExpired(ctx, k, clock)
+		_, err = a.lookForExpired(ctx, k, clock)
 	}
 	if err != nil {
 		return h, err
@@ -223,52 +220,41 @@ func (a *Archive) readHold(ctx context.Context, rules []RetentionRule, shown boo
 // and calls done after each meeting. While the rules wait, it deletes only recordings
 // that the rules before them delete too, and waiting is true. A clock that is set ahead
 // ages no meeting, see confirmedClock. Meetings that WaitsUntil holds are left, see
-// [Archive.MovedMeetings], and so is the rest when other rules are configured meanwhile.
+// [Archive.MovedMeetings], and so are those that the service changes meanwhile, and the rest
+// when other rules are configured meanwhile.
 func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
-	byReads, err := a.keptByReads(ctx, rules)
-	if err != nil {
-		return false, err
+	k, clock, err := a.updateRules(ctx, rules, func(*knownRules) {})
+	if err == nil {
+		err = a.noticeFormer(ctx, k.Ran)
 	}
-	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules, head int64) {
-		k.look(head)
-		k.noteKept(byReads)
-	})
 	if err != nil {
 		return false, err
 	}
 	waiting = !k.isInForce()
-	expired, err := a.findExpired(ctx, k, clock)
+	expired, err := a.lookForExpired(ctx, k, clock)
+	expired = slices.DeleteFunc(expired, func(e Expired) bool { return !e.WaitsUntil.IsZero() })
 	if err != nil {
 		return waiting, err
 	}
-	due := map[int64]bool{}
-	for _, e := range expired {
-		due[e.RecordingID] = e.WaitsUntil.IsZero()
-	}
-	if waiting {
-		if expired, err = a.expiredAt(ctx, rules, k.notices, clock.At); err != nil {
-			return waiting, err
-		}
-	}
-	return waiting, a.deleteExpired(ctx, expired, func(e *Expired) (bool, error) {
-		if ended, noted := k.Kept[e.RecordingID]; noted && ended == 0 || !e.WaitsUntil.IsZero() || !due[e.RecordingID] {
-			return false, nil
-		}
+	return waiting, a.deleteExpired(ctx, expired, func(tx *sql.Tx, e *Expired) (bool, error) {
 		if now, _, err := a.readRules(ctx); err != nil || !isNarrower(now.Rules, rules) { // others were configured meanwhile
 			return false, err
 		}
-		kept, err := a.isKept(ctx, e, rules, clock.At)
-		if err == nil && !kept && waiting {
-			kept, err = a.isKept(ctx, e, k.inForce(), clock.At)
+		for _, r := range [][]RetentionRule{k.inForce(), rules} {
+			still, err := a.findExpired(ctx, tx, e.RecordingID, r, k.Ran, clock.At)
+			if err != nil || len(still) == 0 || !still[0].WaitsUntil.IsZero() {
+				return false, err
+			}
+			*e = still[0]
 		}
-		return !kept, err
+		return true, nil
 	}, done)
 }
 
-// findExpired returns the meetings from which the rules in force delete, and counts for
+// lookForExpired returns the meetings from which the rules in force delete, and counts for
 // MovedMeetings those that wait.
-func (a *Archive) findExpired(ctx context.Context, k knownRules, clock confirmedClock) ([]Expired, error) {
-	expired, err := a.expiredAt(ctx, k.inForce(), k.notices, clock.At)
+func (a *Archive) lookForExpired(ctx context.Context, k knownRules, clock confirmedClock) ([]Expired, error) {
+	expired, err := a.expiredAt(ctx, k.inForce(), k.Ran, clock.At)
 	if err == nil {
 		a.moved.Store(countMoved(expired))
 	}

@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive/merge"
 	"minutebook/internal/sqlite"
 )
 
@@ -58,183 +62,129 @@ func countMoved(expired []Expired) *MovedMeetings {
 	return m
 }
 
-// notices says which changes of meetings have been known for movedNotice.
-type notices struct {
-	Ran     time.Duration `json:"ran"`             // that of the confirmed clock
-	Noticed int64         `json:"noticed"`         // up to this change of the log they have, or a person has accepted them
-	Looks   []look        `json:"looks,omitempty"` // since then, the oldest first
-	// Kept are the meetings that only their newest reads keep, see isKept: with 0, or with
-	// the Ran at which the rules first saw that these keep them no more.
-	Kept map[int64]time.Duration `json:"kept,omitempty"`
+// terms are the values of a meeting by which rules choose.
+type terms struct {
+	kind, team string
+	start      int64 // in milliseconds; 0: unknown
 }
 
-// look is a run of the rules.
-type look struct {
-	Seq int64         `json:"seq"` // the last change
-	Ran time.Duration `json:"ran"`
+// termsOf returns the terms in the bytes of a part "meeting".
+func termsOf(raw json.RawMessage) terms {
+	m := decodeLenient[api.Meeting](raw)
+	start := timeColumn(cmp.Or(m.RecordingStartTime, m.ScheduledStartTime, m.CreatedAt))
+	return terms{m.MeetingType.Or(""), m.RecordedBy.Team.Or(""), start.Int64}
 }
 
-// look notes that the rules run now, about once in an hour at most.
-func (n *notices) look(head int64) {
-	for len(n.Looks) > 0 && n.Ran-n.Looks[0].Ran >= movedNotice {
-		n.Noticed, n.Looks = n.Looks[0].Seq, n.Looks[1:]
-	}
-	last := len(n.Looks) - 1
-	switch {
-	case last < 0 && head == n.Noticed || last >= 0 && head == n.Looks[last].Seq:
-	case last > 0 && n.Ran-n.Looks[last-1].Ran < time.Hour:
-		n.Looks[last] = look{head, n.Ran}
-	default:
-		n.Looks = append(n.Looks, look{head, n.Ran})
-	}
+// newestTerms returns the terms of a meeting by its newest reads: those that its row would have
+// if the reads of every account counted. In the row, a value that comes back to an account
+// counts only where that account is the home (docs/merging.md).
+func (a *Archive) newestTerms(ctx context.Context, tx *sql.Tx, id int64, versions []*merge.Version) (terms, error) {
+	merged, err := a.mergeAt(ctx, tx, id, api.PartMeeting, merge.AsRead(versions), math.MaxInt64)
+	return termsOf(merged.Raw), err
 }
 
-// noteKept notes the meetings that only their newest reads keep now.
-func (n *notices) noteKept(now map[int64]time.Duration) {
-	for id, ended := range n.Kept {
-		if _, ok := now[id]; ok {
-			continue
-		}
-		if ended == 0 {
-			ended = n.Ran
-		}
-		if n.Ran-ended < movedNotice {
-			now[id] = ended
-		}
-	}
-	n.Kept = now
-}
-
-// wait returns how long a change after Noticed is still to be known.
-func (n *notices) wait(seq int64) time.Duration {
-	for _, l := range n.Looks {
-		if l.Seq >= seq {
-			return movedNotice - (n.Ran - l.Ran)
-		}
-	}
-	return movedNotice
-}
-
-// setWaits finds the meetings that expire by a change that has not been known for
-// movedNotice: those whose row has changed since, or that their newest reads have kept, and of
-// which the rules keep the recordings by a row that was shown before.
-func (a *Archive) setWaits(ctx context.Context, expired []Expired, rules []RetentionRule, n notices, now time.Time) error {
-	if len(expired) == 0 {
+// noteRead notes the terms by the newest reads, which were those of before, where a read of
+// version v has changed them. While a version is unreadable, the rules keep the recordings anyway.
+func (t *applying) noteRead(id int64, v *merge.Version, before, now []*merge.Version) error {
+	before, now = merge.AsRead(before), merge.AsRead(now)
+	if merge.HaveSameOrder(before, now) {
 		return nil
 	}
-	changed, err := sqlite.Map[int64, int64](ctx, a.db.R, `SELECT recording_id, max(seq) FROM changes
-		WHERE seq > ? AND kind = ? AND part = 'meeting' GROUP BY recording_id`, n.Noticed, ChangePart)
-	if err != nil {
+	same, former, newest := false, terms{}, terms{}
+	var err error
+	if last := merge.Greatest(before); merge.Greatest(now).ID == v.ID { // nearly always, and it comes before all others
+		var gists map[int64]merge.Gist
+		gists, err = t.archive.readGists(t.Context(), t.Tx(), []*merge.Version{last, v})
+		same = gists[last.ID].HasTerms(gists[v.ID])
+	}
+	if err == nil && !same {
+		former, err = t.archive.newestTerms(t.Context(), t.Tx(), id, before)
+	}
+	if err == nil && !same {
+		newest, err = t.archive.newestTerms(t.Context(), t.Tx(), id, now)
+	}
+	switch {
+	case errors.Is(err, ErrUnreadable):
+		return nil
+	case err != nil || former == newest:
 		return err
 	}
-	for i := range expired {
-		e := &expired[i]
-		seq, moved := changed[e.RecordingID]
-		ended, noted := n.Kept[e.RecordingID]
-		if noted && ended == 0 || !noted && !moved {
-			continue
-		}
-		var wait time.Duration
-		if moved {
-			wait = n.wait(seq)
-		}
-		if noted {
-			wait = max(wait, movedNotice-(n.Ran-ended))
-		}
-		kept, err := a.wasKept(ctx, e, rules, now)
-		if err != nil {
-			return fmt.Errorf("read how meeting %d was shown: %w", e.RecordingID, err)
-		}
-		if kept {
-			e.WaitsUntil = a.now().Add(wait).UTC()
-		}
-	}
-	return nil
+	return t.noteFormer(id, former)
 }
 
-// wasKept reports whether a row of the meeting was shown, or cannot be read, by which the
-// rules keep its recordings.
-func (a *Archive) wasKept(ctx context.Context, e *Expired, rules []RetentionRule, now time.Time) (kept bool, err error) {
-	err = a.eachRow(ctx, e, func(m api.Meeting, err error) {
-		start := cmp.Or(m.RecordingStartTime, m.ScheduledStartTime, m.CreatedAt, api.Time{Time: e.Start})
-		kept = kept || err != nil ||
-			ruleFor(rules, cmp.Or(m.MeetingType.Or(""), e.kind), cmp.Or(m.RecordedBy.Team.Or(""), e.team), now.Sub(start.Time)) == 0
-	})
-	return kept, err
-}
-
-// keptByReads returns the meetings that expire, or do so within movedNotice, of which isKept
-// then, by the rules in force or by those that may still wait. Of a young meeting too it has to
-// be known whether its newest reads keep it: they may keep it no more a moment before it expires,
-// and those of rules that wait, as they do after a restore, before these are in force.
-func (a *Archive) keptByReads(ctx context.Context, configured []RetentionRule) (map[int64]time.Duration, error) {
-	k, _, err := a.readRules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	kept := map[int64]time.Duration{}
-	for _, rules := range [][]RetentionRule{k.inForce(), configured} {
-		if err := a.addKept(ctx, kept, rules, k.notices); err != nil {
-			return nil, err
-		}
-	}
-	return kept, nil
-}
-
-// addKept adds to kept the meetings that only their newest reads keep by some rules.
-func (a *Archive) addKept(ctx context.Context, kept map[int64]time.Duration, rules []RetentionRule, n notices) error {
-	if !haveNames(rules) {
-		return nil
-	}
-	now := a.now()
-	expired, err := a.expiredAt(ctx, rules, n, now.Add(movedNotice))
-	for _, e := range expired {
-		at := e.Start.Add(e.maxAge)
-		if at.Before(now) {
-			at = now
-		}
-		ok, err := a.isKept(ctx, &e, rules, at)
-		if err != nil {
-			return err
-		}
-		if ok {
-			kept[e.RecordingID] = 0
-		}
-	}
+// noteFormer notes terms that a meeting had, unless its row has them. A row without any, in
+// which a new meeting begins, counts where the meeting has a recording.
+func (t *applying) noteFormer(id int64, f terms) error {
+	_, err := t.Exec(`INSERT OR REPLACE INTO former_terms (recording_id, meeting_type, team, start_at) SELECT ?1, ?2, ?3, ?4
+		FROM meetings WHERE recording_id = ?1 AND (meeting_type, recorded_by_team, sort_at) <> (?2, ?3, ?4)
+			AND ((?2, ?3, ?4) <> ('', '', 0) OR EXISTS (SELECT 1 FROM attachments WHERE recording_id = ?1))`, id, f.kind, f.team, f.start)
 	return err
 }
 
-// haveNames reports whether it depends on a meeting's type or team which rule is its own.
-func haveNames(rules []RetentionRule) bool {
-	return slices.ContainsFunc(rules, func(r RetentionRule) bool { return len(r.Types)+len(r.Teams) > 0 })
+// readTerms reads the terms of a meeting's row.
+func (t *applying) readTerms(id int64) (r terms, err error) {
+	_, err = t.Scan(`SELECT meeting_type, recorded_by_team, sort_at FROM meetings WHERE recording_id = ?`, []any{id}, &r.kind, &r.team, &r.start)
+	return r, err
 }
 
-// isKept reports whether the rules keep the recordings of a meeting by the team and the type
-// that the newest reads name. Its current row may have others: a value that comes back to an
-// account counts only where that account is the row's home (docs/merging.md).
-func (a *Archive) isKept(ctx context.Context, e *Expired, rules []RetentionRule, now time.Time) (bool, error) {
-	if !haveNames(rules) {
-		return false, nil
-	}
-	var kind, team string
-	err := a.eachRow(ctx, e, func(m api.Meeting, _ error) {
-		kind, team = cmp.Or(kind, m.MeetingType.Or("")), cmp.Or(team, m.RecordedBy.Team.Or(""))
-	})
-	return ruleFor(rules, cmp.Or(kind, e.kind), cmp.Or(team, e.team), now.Sub(e.Start)) == 0, err
-}
-
-// eachRow calls fn with every row of a meeting that was shown, the newest read first, or with
-// the error that makes it unreadable. An empty value in it replaced none.
-func (a *Archive) eachRow(ctx context.Context, e *Expired, fn func(api.Meeting, error)) error {
-	return sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
-		var encoding int
-		var body []byte
-		if err := rows.Scan(&encoding, &body); err != nil {
-			return err
+// noticeFormer begins the notice of the terms that have become former ones since the rules last
+// ran, and drops those that have been known for movedNotice. ran is that of the confirmed clock.
+func (a *Archive) noticeFormer(ctx context.Context, ran time.Duration) error {
+	return a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM former_terms WHERE noticed_ran <= ?`, ran-movedNotice)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `UPDATE former_terms SET noticed_ran = ? WHERE noticed_ran IS NULL`, ran)
 		}
-		raw, err := a.codec.unpack(encoding, body)
-		fn(decodeLenient[api.Meeting](raw), err)
-		return nil
-	}, `SELECT b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id
-		WHERE r.recording_id = ? AND r.part = 'meeting' ORDER BY r.read_at DESC`, e.RecordingID)
+		return err
+	})
+}
+
+// acceptFormer ends the notice of all meetings.
+func (a *Archive) acceptFormer(ctx context.Context) error {
+	_, err := a.db.ExecContext(ctx, `DELETE FROM former_terms`)
+	return err
+}
+
+// leaveKept returns those of expired whose recordings the newest reads do not keep, with
+// WaitsUntil where the rules keep them by former terms.
+func (a *Archive) leaveKept(ctx context.Context, tx *sql.Tx, expired []Expired, rules []RetentionRule, ran time.Duration, now time.Time) (left []Expired, err error) {
+	t := newApplying(a, sqlite.NewStatements(ctx, tx))
+	for _, e := range expired {
+		kept, err := t.keepNewest(e.RecordingID, rules, now)
+		if err == nil && kept {
+			continue
+		}
+		if err == nil {
+			err = t.Each(`SELECT meeting_type, team, start_at, coalesce(noticed_ran, ?2) FROM former_terms WHERE recording_id = ?1`,
+				[]any{e.RecordingID, ran}, func(rows *sql.Rows) error {
+					var f terms
+					var noticed time.Duration
+					err := rows.Scan(&f.kind, &f.team, &f.start, &noticed)
+					until := a.now().Add(movedNotice - (ran - noticed)).UTC()
+					if err == nil && ruleFor(rules, f, now) == 0 && until.After(e.WaitsUntil) {
+						e.WaitsUntil = until
+					}
+					return err
+				})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read how meeting %d was shown: %w", e.RecordingID, err)
+		}
+		left = append(left, e)
+	}
+	return left, nil
+}
+
+// keepNewest reports whether the rules keep the recordings of a meeting by its newest reads, where
+// these may say something else than its row, or cannot be read.
+func (t *applying) keepNewest(id int64, rules []RetentionRule, now time.Time) (bool, error) {
+	versions, err := t.readVersions(id, api.PartMeeting)
+	if err != nil || !slices.ContainsFunc(versions, func(v *merge.Version) bool { return v.CountsAt != 0 }) {
+		return false, err
+	}
+	newest, err := t.archive.newestTerms(t.Context(), t.Tx(), id, versions)
+	if errors.Is(err, ErrUnreadable) {
+		return true, nil
+	}
+	return err == nil && ruleFor(rules, newest, now) == 0, err
 }

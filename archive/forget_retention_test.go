@@ -47,12 +47,15 @@ func agedArchive(t *testing.T) (a *Archive, now *time.Time) {
 	return a, now
 }
 
+// mayAlways lets recordings be deleted.
+func mayAlways(*sql.Tx, *Expired) (bool, error) { return true, nil }
+
 func deleteExpired(t *testing.T, a *Archive, rules ...RetentionRule) []int64 {
 	t.Helper()
 	var ids []int64
 	expired, err := a.Expired(t.Context(), rules)
 	if err == nil {
-		err = a.deleteExpired(t.Context(), expired, func(*Expired) (bool, error) { return true, nil }, func(e Expired) { ids = append(ids, e.RecordingID) })
+		err = a.deleteExpired(t.Context(), expired, mayAlways, func(e Expired) { ids = append(ids, e.RecordingID) })
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +138,7 @@ func TestRetainGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.deleteExpired(t.Context(), expired, func(*Expired) (bool, error) { return true, nil }, func(Expired) {}); err == nil {
+	if err := a.deleteExpired(t.Context(), expired, mayAlways, func(Expired) {}); err == nil {
 		t.Fatal("no error")
 	}
 	if files := filesWith(t, a.Dir(), "sound of one"); len(files) != 1 {
@@ -159,7 +162,7 @@ func TestARecordingThatComesMeanwhileIsCounted(t *testing.T) {
 	b, err := a.Media().Put(t.Context(), strings.NewReader("sound of five"))
 	must(t, err)
 	must(t, a.AttachMedia(t.Context(), 5, MediaAudio, b))
-	must(t, a.deleteExpired(t.Context(), expired, func(*Expired) (bool, error) { return true, nil }, func(e Expired) {
+	must(t, a.deleteExpired(t.Context(), expired, mayAlways, func(e Expired) {
 		if e.RecordingID == 5 && (e.Recordings != 1 || e.Bytes != b.Size) {
 			t.Errorf("deleted are %d recordings, %d bytes", e.Recordings, e.Bytes)
 		}

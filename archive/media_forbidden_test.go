@@ -283,7 +283,8 @@ func TestADownloadInProgressKeepsTheState(t *testing.T) {
 	if n, err := a.WantDownloads(t.Context()); n != 1 || err != nil {
 		t.Errorf("after a repair %d are wanted, %v; want 1", n, err)
 	}
-	must(t, a.deleteRecordings(t.Context(), &Expired{RecordingID: 1, Rule: 1}))
+	_, err := a.deleteRecordings(t.Context(), &Expired{RecordingID: 1, Rule: 1}, mayAlways)
+	must(t, err)
 	d.State = DownloadRequested
 	if err := a.SaveDownload(t.Context(), d); !errors.Is(err, ErrForgotten) {
 		t.Errorf("a rule has deleted the recording: %v", err)

@@ -127,6 +127,17 @@ func (v *Version) beatsBySharing(w *Version) bool {
 	return a.Beats(&b)
 }
 
+// AsRead returns copies of versions as if the reads of every account counted.
+func AsRead(versions []*Version) []*Version {
+	read := make([]*Version, len(versions))
+	for i, v := range versions {
+		w := *v
+		w.CountsAt, w.SharingRank = 0, 0
+		read[i] = &w
+	}
+	return read
+}
+
 // Greatest returns the current version of a part, nil when there is none.
 func Greatest(versions []*Version) *Version {
 	var best *Version

@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"slices"
 
 	"minutebook/api"
@@ -20,7 +21,13 @@ type sharing struct {
 type Gist struct {
 	sharing
 	says bool // with whom the meeting is shared
+	// terms is a hash of what rules of retention go by.
+	terms [sha256.Size]byte
 }
+
+// HasTerms reports whether two versions have the same recorder, type and times, by which
+// rules of retention go.
+func (g Gist) HasTerms(h Gist) bool { return g.terms == h.terms }
 
 // ReadGist reads the gist of a version.
 func ReadGist(raw []byte) (g Gist) {
@@ -29,6 +36,13 @@ func ReadGist(raw []byte) (g Gist) {
 	if value := members["shared_with"]; value != nil && rank("shared_with", value) == rankContent {
 		g.with, g.says = rawjson.Text(value), true
 	}
+	var terms rawjson.Object
+	for _, key := range []string{keyRecorder, "meeting_type", "recording_start_time", "scheduled_start_time", "created_at"} {
+		if value, ok := members[key]; ok {
+			terms.Set(key, value)
+		}
+	}
+	g.terms = sha256.Sum256(terms.Bytes())
 	return g
 }
 
