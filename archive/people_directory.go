@@ -106,7 +106,8 @@ func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
 }
 
 // PutUsers replaces the users that an account shows (2.6). Where two accounts show the
-// same user, the last list decides. A user who has left the account's list is none by
+// same user, the last list decides. A row with none of the three statuses keeps the one that the
+// lists had, or is an active user's. A user who has left the account's list is none by
 // the other lists either, and neither is one whom only accounts showed that are not read any
 // more. A user whose account the service refuses has been removed where the list lacks
 // that user, too (5.3), and counts as deactivated; who was deactivated and is removed still is.
@@ -137,18 +138,6 @@ func (a *Archive) PutSomeUsers(ctx context.Context, account string, users []api.
 	}
 	return a.putDirectory(ctx, account, rowReplacement{table: "users", scope: "account = ? AND email IN (SELECT value FROM json_each(?))",
 		args: []any{account, string(list)}, rows: rows})
-}
-
-func userRows(account string, users []api.User) ([][]any, error) {
-	rows := make([][]any, 0, len(users))
-	for _, u := range users {
-		row, err := userRow(account, u)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
 }
 
 // EndUsers drops the users that an account showed, which it may not read any more, and reports
@@ -195,6 +184,11 @@ func (a *Archive) changeDirectory(ctx context.Context, account string, lists ...
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		people := map[string]bool{}
 		isUsers, removed := lists[0].table == "users" && account != "", ""
+		if isUsers {
+			if err := t.keepStatuses(lists[0].rows); err != nil {
+				return err
+			}
+		}
 		if isUsers && lists[0].account != "" {
 			if _, err := t.Scan(removedUsers, []any{account}, &removed); err != nil {
 				return err

@@ -25,7 +25,7 @@ const (
 		WHERE (` + configuredTerm + ` OR status = '` + api.StatusDeactivated + `')
 			AND NOT (account = '` + LocalAccount + `' AND status <> '` + api.StatusDeactivated + `' AND ` + lastStatus + ` IS '` + api.StatusDeactivated + `')`
 	lastStatus = `(SELECT n.status FROM users n LEFT JOIN directory_lists k ON k.account = n.account AND k.list = '` + usersList + `'
-		WHERE n.email = u.email AND n.account <> '` + LocalAccount + `' AND (n.` + configuredTerm + ` OR n.status = '` + api.StatusDeactivated + `')
+		WHERE n.email = u.email AND n.account <> '` + LocalAccount + `' AND n.status IN ('` + api.StatusActive + `', '` + api.StatusDeactivated + `', '` + api.StatusInvited + `') AND (n.` + configuredTerm + ` OR n.status = '` + api.StatusDeactivated + `')
 		ORDER BY coalesce(k.rank, 0) DESC, n.account LIMIT 1)` // of the lists alone
 	lastListed   = ` ORDER BY account <> 'local', coalesce(rank, 0) DESC, account`
 	presentUsers = `(SELECT * FROM (SELECT u.*, row_number() OVER (PARTITION BY email` + lastListed + `) AS place FROM ` + listedUsers + `)
@@ -192,6 +192,44 @@ func scanUser(rows *sql.Rows, u *api.User) error {
 	p.ViewAccess.Teams, err = parseNames(viewTeams)
 	u.Permissions = api.Some(p)
 	return err
+}
+
+// userRows returns the rows of the table for some users. An address of several users is the one's
+// who is active, since deactivated users may have had it before; else it is the first one's.
+func userRows(account string, users []api.User) ([][]any, error) {
+	rows := make([][]any, 0, len(users))
+	places := map[any]int{}
+	for _, u := range users {
+		row, err := userRow(account, u)
+		if err != nil {
+			return nil, err
+		}
+		place, ok := places[row[1]]
+		if !ok {
+			places[row[1]] = len(rows)
+			rows = append(rows, row)
+		} else if u.Status == api.StatusActive && rows[place][3] != u.Status {
+			rows[place] = row
+		}
+	}
+	return rows, nil
+}
+
+// keepStatuses gives rows of a list of users that have none of the three statuses the one by which
+// the lists that were read before call the address: such a row neither ends a deactivation nor takes
+// away rights. A user whom no list has called anything is active.
+func (t *applying) keepStatuses(rows [][]any) error {
+	for _, row := range rows {
+		status := row[3].(string)
+		if slices.Contains([]string{api.StatusActive, api.StatusDeactivated, api.StatusInvited}, status) {
+			continue
+		}
+		if _, err := t.Scan(`SELECT coalesce(`+lastStatus+`, '`+api.StatusActive+`') FROM (SELECT ? AS email) u`, []any{row[1]}, &status); err != nil {
+			return err
+		}
+		row[3] = status
+	}
+	return nil
 }
 
 func userRow(account string, u api.User) ([]any, error) {

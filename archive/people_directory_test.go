@@ -1,0 +1,84 @@
+package archive
+
+import (
+	"slices"
+	"testing"
+
+	"minutebook/api"
+	"minutebook/internal/testrun"
+)
+
+// A row of a list has none of the three statuses (specification 2.6), as answers of the service
+// lack members: the user keeps the status that the lists had. A whole list and a part of one do
+// the same.
+func TestARowWithoutAStatusKeepsTheOneThatWasListed(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	const kim = "kim@acme.example"
+	for name, c := range map[string]struct {
+		listed []string // by the lists before, of anna and boss in turn
+		want   string
+	}{
+		"active":                        {[]string{api.StatusActive}, api.StatusActive},
+		"deactivated":                   {[]string{api.StatusDeactivated}, api.StatusDeactivated},
+		"invited":                       {[]string{api.StatusInvited}, api.StatusInvited},
+		"never listed":                  {nil, api.StatusActive},
+		"active in the newest list":     {[]string{api.StatusDeactivated, api.StatusActive}, api.StatusActive},
+		"deactivated in the newest one": {[]string{api.StatusActive, api.StatusDeactivated}, api.StatusDeactivated},
+		"lacking in the newest one":     {[]string{api.StatusDeactivated, ""}, api.StatusDeactivated},
+	} {
+		for lacking, status := range map[string]string{"none": "", "an unknown one": "paused"} {
+			for list, put := range map[string]func(*Archive) error{
+				"whole list": func(a *Archive) error { return a.PutUsers(t.Context(), "anna", statuses(kim, status)) },
+				"part":       func(a *Archive) error { return a.PutSomeUsers(t.Context(), "anna", statuses(kim, status)) },
+			} {
+				t.Run(name+"/"+lacking+"/"+list, func(t *testing.T) {
+					t.Parallel()
+					a := newArchive(t)
+					apply(t, a, listedMeeting(t, "anna", "", 0, 1, kim, "", api.SharedNoTeams), listedMeeting(t, "anna", "", 0, 2, "bob@acme.example", "", api.SharedAllTeams))
+					for i, before := range c.listed {
+						must(t, a.PutUsers(t.Context(), []string{"anna", "boss"}[i], statuses(kim, before)))
+					}
+					must(t, put(a))
+					if u, err := a.User(t.Context(), kim); err != nil || u.Status != c.want {
+						t.Errorf("kim is %+v, %v; want %s", u, err, c.want)
+					}
+					if out, err := a.IsDeactivated(t.Context(), []string{kim}); err != nil || out != (c.want == api.StatusDeactivated) {
+						t.Errorf("kim is out: %t, %v", out, err)
+					}
+					want := map[string][]int64{api.StatusActive: {1, 2}, api.StatusInvited: {1}}[c.want]
+					if got := listedTo(t, a, kim); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+						t.Errorf("kim sees %v, want %v", got, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A list names an address twice: the user who has it now, and one who had it before. The service
+// lists active users first (specification 4.9).
+func TestAnAddressOfSeveralUsersIsTheActiveOnes(t *testing.T) {
+	for name, c := range map[string]struct {
+		listed []string
+		want   string
+	}{
+		"active first":                {[]string{api.StatusActive, api.StatusDeactivated, api.StatusInvited}, api.StatusActive},
+		"active last":                 {[]string{api.StatusInvited, api.StatusDeactivated, api.StatusActive}, api.StatusActive},
+		"none is active":              {[]string{api.StatusDeactivated, api.StatusInvited}, api.StatusDeactivated},
+		"the first lacks its status":  {[]string{"", api.StatusDeactivated}, api.StatusActive},
+		"an active one after lacking": {[]string{"", api.StatusActive}, api.StatusActive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			var users []api.User
+			for i, status := range c.listed {
+				users = append(users, userWithView([]string{"kim@acme.example", "Kim@acme.example "}[i%2], status))
+			}
+			must(t, a.PutUsers(t.Context(), "anna", users))
+			if listed, err := a.Users(t.Context()); err != nil || len(listed) != 1 || listed[0].Status != c.want {
+				t.Errorf("users are %+v, %v; want one who is %s", listed, err, c.want)
+			}
+		})
+	}
+}
