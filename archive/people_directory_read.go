@@ -183,7 +183,7 @@ func scanUser(rows *sql.Rows, u *api.User) error {
 	if name.Valid {
 		u.Name = api.Some(name.String)
 	}
-	if p.SettingsAccess.Level == "" {
+	if p.SettingsAccess.Level == "" && p.ViewAccess.Level == "" {
 		return nil
 	}
 	if p.SettingsAccess.Teams, err = parseNames(settingsTeams); err != nil {

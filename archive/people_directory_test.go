@@ -82,3 +82,27 @@ func TestAnAddressOfSeveralUsersIsTheActiveOnes(t *testing.T) {
 		})
 	}
 }
+
+// Permissions lack the level of settings_access, or that of view_access: the other one counts.
+func TestPermissionsWithoutALevelGiveTheOther(t *testing.T) {
+	const boss = "boss@acme.example"
+	for name, c := range map[string]struct {
+		given api.Permissions
+		want  []int64
+	}{
+		"view_access alone":     {api.Permissions{ViewAccess: api.Access{Level: api.ViewAllTeams}}, []int64{1, 2}},
+		"of a team":             {api.Permissions{ViewAccess: api.Access{Level: api.ViewTeam, Teams: []string{"Sales"}}}, []int64{2}},
+		"settings_access alone": {api.Permissions{SettingsAccess: api.Access{Level: api.SettingsAccountAdmin}}, nil},
+	} {
+		a := newArchive(t)
+		must(t, a.PutUsers(t.Context(), "anna", []api.User{{Email: boss, Status: api.StatusActive, Permissions: api.Some(c.given)}}))
+		apply(t, a, listedMeeting(t, "anna", "", 0, 1, "kim@acme.example", "", api.SharedMultipleTeams), listedMeeting(t, "anna", "", 0, 2, "kim@acme.example", "Sales", api.SharedSingleTeam))
+		if got := listedTo(t, a, boss); !slices.Equal(slices.Sorted(slices.Values(got)), c.want) {
+			t.Errorf("%s: boss sees %v, want %v", name, got, c.want)
+		}
+		u, err := a.User(t.Context(), boss)
+		if p, ok := u.Permissions.Get(); err != nil || !ok || p.ViewAccess.Level != c.given.ViewAccess.Level || p.SettingsAccess.Level != c.given.SettingsAccess.Level {
+			t.Errorf("%s: boss is %+v, %v", name, u, err)
+		}
+	}
+}

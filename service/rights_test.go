@@ -293,3 +293,29 @@ func TestALimitedShareEndsDownloads(t *testing.T) {
 		}
 	}
 }
+
+// A list of users lacks a level of somebody's permissions: an answer has both.
+func TestPermissionsAreAnsweredWithBothLevels(t *testing.T) {
+	s, a := newOverlay(t)
+	given := map[string]api.Permissions{
+		"kim@acme.example": {ViewAccess: api.Access{Level: api.ViewAllTeams}},
+		"lee@acme.example": {SettingsAccess: api.Access{Level: api.SettingsTeamAdmin}},
+	}
+	var users []api.User
+	for email, p := range given {
+		users = append(users, api.User{Email: email, Status: api.StatusActive, Permissions: api.Some(p)})
+	}
+	if err := a.PutUsers(t.Context(), "anns", users); err != nil {
+		t.Fatal(err)
+	}
+	s.caughtUp(t)
+	for email, want := range map[string][2]string{
+		"kim@acme.example": {api.SettingsNone, api.ViewAllTeams},
+		"lee@acme.example": {api.SettingsTeamAdmin, api.ViewOwnMeetings},
+	} {
+		p := s.mirror.Person(email).User.Permissions.Or(api.Permissions{})
+		if got := [2]string{p.SettingsAccess.Level, p.ViewAccess.Level}; got != want {
+			t.Errorf("%s has %v, want %v", email, got, want)
+		}
+	}
+}

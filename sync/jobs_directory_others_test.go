@@ -1,10 +1,12 @@
 package syncer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -152,4 +154,47 @@ func TestAnAccountThatIsAcceptedAgainReadsItsDirectoryOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The lists of users lack the settings_access of somebody who may view everything that is shared, and
+// the later ones the status of a deactivated user.
+func TestListsOfUsersMayLackMembers(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u, o := newOrganisation(t, "account_admin")
+		if err := u.Service.SetUserStatus(context.Background(), "bob@example.com", api.StatusDeactivated); err != nil {
+			t.Fatal(err)
+		}
+		var lacking atomic.Bool
+		settings := regexp.MustCompile(`"settings_access":\{[^}]*\},?`)
+		intercept(u, func(r *http.Request, body []byte) []byte {
+			if strings.HasSuffix(r.URL.Path, "/users") {
+				if lacking.Load() {
+					body = bytes.ReplaceAll(body, []byte(`"status":"deactivated"`), []byte(`"status":null`))
+				}
+				body = bytes.ReplaceAll(body, []byte(`"level":"own_meetings"`), []byte(`"level":"all_teams"`))
+				body = settings.ReplaceAll(body, nil)
+			}
+			return body
+		})
+		_, stop := running(t, o)
+		defer stop()
+		look := func(when string) {
+			t.Helper()
+			out, err := o.Archive.IsDeactivated(t.Context(), []string{"bob@example.com"})
+			if !out || err != nil {
+				t.Errorf("%s: bob is deactivated: %t, %v", when, out, err)
+			}
+			ada, err := o.Archive.User(t.Context(), "ada@example.com")
+			if err != nil || ada.Permissions.Or(api.Permissions{}).ViewAccess.Level != api.ViewAllTeams {
+				t.Errorf("%s: ada's permissions are %+v, %v", when, ada, err)
+			}
+		}
+		time.Sleep(24 * time.Hour)
+		look("at first")
+		lacking.Store(true)
+		time.Sleep(24 * time.Hour)
+		look("without the status")
+	})
 }

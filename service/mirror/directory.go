@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -156,9 +157,7 @@ func (m *Mirror) readPeople(ctx context.Context, d *Directory, memberships map[s
 	}
 	for i := range d.Users {
 		d.Users[i].CreatedAt = dateOf(d.Users[i].CreatedAt)
-		if u := &d.Users[i]; u.Status != api.StatusInvited && u.Permissions.Absent() { // such as an admin's who is none any more (2.6)
-			u.Permissions = BasicUser("", "", api.Time{}).Permissions
-		}
+		completePermissions(&d.Users[i])
 		d.people[d.Users[i].Email] = &Person{User: d.Users[i]}
 	}
 	for _, member := range d.Members[""] {
@@ -185,6 +184,19 @@ func (m *Mirror) readPeople(ctx context.Context, d *Directory, memberships map[s
 		}
 	}
 	return nil
+}
+
+// completePermissions gives a user who is not invited permissions, such as an admin who is none any
+// more (2.6), and permissions the levels that they lack: both are required, and an empty one is none
+// that the service knows.
+func completePermissions(u *api.User) {
+	p, listed := u.Permissions.Get()
+	if !listed && u.Status == api.StatusInvited {
+		return
+	}
+	p.SettingsAccess.Level = cmp.Or(p.SettingsAccess.Level, api.SettingsNone)
+	p.ViewAccess.Level = cmp.Or(p.ViewAccess.Level, api.ViewOwnMeetings)
+	u.Permissions = api.Some(p)
 }
 
 // dateOf replaces a missing date by the beginning of 1970: created_at is required
