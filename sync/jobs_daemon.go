@@ -3,9 +3,8 @@ package syncer
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
 	"minutebook/internal/crontab"
@@ -13,28 +12,26 @@ import (
 	"minutebook/internal/pause"
 )
 
-// followTimetable runs a job whenever its time comes by the schedule in force, until
-// ctx ends. A time that comes while the job runs is skipped.
+// followTimetable runs a job of each account whenever its time comes by the schedule in force,
+// until ctx ends. A time that comes while the job of an account runs is skipped for that account:
+// one that the service keeps waiting holds up no other.
 func (s *Syncer) followTimetable(ctx context.Context, job string) error {
-	var retries errgroup.Group // of accounts, until the next time
+	var tries sync.WaitGroup
+	defer tries.Wait()
 	for ctx.Err() == nil {
 		table, changed := s.schedule.table(job)
 		if !s.awaitTime(ctx, table, changed) {
 			continue
 		}
-		var first errgroup.Group
 		list, _ := s.accounts.all()
 		for _, a := range list {
-			first.Go(func() error {
+			tries.Go(func() {
 				if s.tryScheduled(ctx, a, job, 1) {
-					retries.Go(func() error { return s.retryScheduled(ctx, a, table, changed) })
+					s.retryScheduled(ctx, a, table, changed)
 				}
-				return nil
 			})
 		}
-		_ = first.Wait()
 	}
-	_ = retries.Wait()
 	return ctx.Err()
 }
 
@@ -52,17 +49,17 @@ func (s *Syncer) tryScheduled(ctx context.Context, a *account, job string, failu
 
 // retryScheduled tries a job that failed for an account again and again, after longer waits,
 // until it succeeds, the schedule's next time comes, or there is another schedule.
-func (s *Syncer) retryScheduled(ctx context.Context, a *account, table timetable, changed <-chan struct{}) error {
+func (s *Syncer) retryScheduled(ctx context.Context, a *account, table timetable, changed <-chan struct{}) {
 	for failures := 1; ; failures++ {
 		failed := s.now()
 		if !s.awaitRetry(ctx, failed, crontab.RetryWait(failures), table, changed) {
-			return nil
+			return
 		}
 		if last, err := s.lastOwnRun(ctx, a, table.job); err == nil && !last.Before(failed) {
-			return nil // a person has run it
+			return // a person has run it
 		}
 		if !s.tryScheduled(ctx, a, table.job, failures+1) {
-			return nil
+			return
 		}
 	}
 }

@@ -19,8 +19,13 @@ import (
 // edit changes a meeting in the service, as its owner would.
 func edit(t *testing.T, u *rig.Upstream, id int64, created time.Time, old, new string) {
 	t.Helper()
-	raw := strings.ReplaceAll(string(rig.Meeting(id, created)), old, new)
-	ob, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, time.Now(), []byte(raw))
+	addMeeting(t, u, []byte(strings.ReplaceAll(string(rig.Meeting(id, created)), old, new)))
+}
+
+// addMeeting has the service show a meeting, or a known one as it is now.
+func addMeeting(t *testing.T, u *rig.Upstream, raw []byte) {
+	t.Helper()
+	ob, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, time.Now(), raw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,59 @@
+package syncer_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/archive/archivetest"
+	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+// refuse has the service answer the calls that isRefused chooses with a status.
+func refuse(u *rig.Upstream, status int, isRefused func(*http.Request) bool) {
+	inner := u.Wire.Handler
+	u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isRefused(r) {
+			w.Header().Set("Retry-After", "36000") // ten hours, where the status asks to wait
+			w.WriteHeader(status)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+}
+
+// isOf reports whether the upstream's own account makes a call.
+func isOf(u *rig.Upstream, r *http.Request) bool { return r.Header.Get("X-Api-Key") == u.Key }
+
+// The service keeps one account waiting for ten hours: the timetables of the others go on.
+func TestAnAccountThatWaitsHoldsUpNoOther(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, append(rig.Meetings(3, newest, time.Hour), meetingOfBob(90, newest)...))
+		share(t, u)
+		var busy atomic.Bool
+		refuse(u, http.StatusTooManyRequests, func(r *http.Request) bool { return busy.Load() && isOf(u, r) })
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{CatchUp: "*/5 * * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		if c := meetingCounts(t, ar); c.Meetings != 4 {
+			t.Fatalf("at first %+v", c)
+		}
+		busy.Store(true)
+		time.Sleep(6 * time.Minute)
+		addMeeting(t, u, meetingOfBob(91, time.Now()))
+		time.Sleep(15 * time.Minute)
+		if c := meetingCounts(t, ar); c.Meetings != 5 {
+			t.Errorf("three catch-ups of bob later: %+v", c)
+		}
+	})
+}
