@@ -313,6 +313,18 @@ func (a *Archive) ListedBy(ctx context.Context, id int64) ([]string, error) {
 	return accounts, nil
 }
 
+// FirstShown returns when a meeting was first shown to anybody here, zero where its parts are not
+// in the archive.
+func (a *Archive) FirstShown(ctx context.Context, id int64) (time.Time, error) {
+	var at sql.NullInt64
+	err := a.db.R.QueryRowContext(ctx, `SELECT min(o.first_at) FROM observations o JOIN revisions r ON r.id = o.revision_id
+		WHERE r.recording_id = ?`, id).Scan(&at)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read when %d was first shown: %w", id, err)
+	}
+	return sqlite.NullTime(at), nil
+}
+
 // SeenBy returns the accounts that have been shown a meeting, in the order of
 // their names.
 func (a *Archive) SeenBy(ctx context.Context, id int64) ([]string, error) {

@@ -3,6 +3,8 @@ package syncer_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -32,33 +34,77 @@ func upstreamWithLateRecordings(t *testing.T, code int) (u *rig.Upstream, exist 
 }
 
 // A recording that does not exist yet, or is not found yet, when it is asked for first is
-// fetched when it does.
+// fetched when it does, also where lists do not say when its meeting was.
 func TestARecordingIsAwaited(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for _, code := range []int{http.StatusUnprocessableEntity, http.StatusNotFound} {
-		t.Run(fmt.Sprint(code), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				u, exist := upstreamWithLateRecordings(t, code)
-				ar := rig.NewArchive(t, archivetest.Dir(t))
-				s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
-					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-				defer stop()
-				time.Sleep(4 * time.Hour)
-				if n := len(requested(u, 1)); n != 5 {
-					t.Errorf("asked for %d times in four hours", n)
-				}
-				if st, err := s.Status(t.Context()); err != nil || len(st.Failures)+len(st.Problems) > 0 {
-					t.Errorf("status: %+v, %q, %v", st.Failures, st.Problems, err)
-				}
-				time.Sleep(4 * 24 * time.Hour)
-				exist.Store(true)
-				time.Sleep(25 * time.Hour)
-				if d := queued(t, ar, 1); d.State != archive.DownloadDone {
-					t.Errorf("a day after it exists: %+v", d)
-				}
+		for name, lacked := range map[string]string{"all times": `"none"`, "no creation": `"created_at"`, "no times": `"\w+_(at|time)"`} {
+			t.Run(fmt.Sprint(code, " ", name), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					u, exist := upstreamWithLateRecordings(t, code)
+					intercept(u, func(r *http.Request, body []byte) []byte {
+						if strings.HasSuffix(r.URL.Path, "/meetings") {
+							return regexp.MustCompile(lacked).ReplaceAll(body, []byte(`"lacked"`))
+						}
+						return body
+					})
+					ar := rig.NewArchive(t, archivetest.Dir(t))
+					s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+						Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+					defer stop()
+					time.Sleep(4 * time.Hour)
+					if n := len(requested(u, 1)); n != 5 {
+						t.Errorf("asked for %d times in four hours", n)
+					}
+					if st, err := s.Status(t.Context()); err != nil || len(st.Failures)+len(st.Problems) > 0 {
+						t.Errorf("status: %+v, %q, %v", st.Failures, st.Problems, err)
+					}
+					time.Sleep(4 * 24 * time.Hour)
+					exist.Store(true)
+					time.Sleep(25 * time.Hour)
+					if d := queued(t, ar, 1); d.State != archive.DownloadDone {
+						t.Errorf("a day after it exists: %+v", d)
+					}
+				})
 			})
-		})
+		}
 	}
+}
+
+// A meeting is not shown for a night, before its recording exists: the recording is awaited again
+// once the meeting is back.
+func TestARecordingIsAwaitedWhereItsMeetingComesBack(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Minute)
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, append(rig.Meetings(7, newest, time.Hour), meetingOfBob(90, newest)...))
+		shared := fmt.Sprintf(`{"recording_id": 90, "user": %q}`, rig.Person)
+		share(t, u, shared)
+		var exist atomic.Bool
+		refuse(u, http.StatusUnprocessableEntity, func(r *http.Request) bool {
+			return r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/recordings/90/") && !exist.Load()
+		})
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: syncer.Schedule{Walk: "0 2 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(6 * time.Hour)
+		for _, gone := range []int{1, 0} {
+			if share(t, u); gone == 0 {
+				share(t, u, shared)
+			}
+			time.Sleep(day + 6*time.Hour)
+			if c := meetingCounts(t, ar); c.Gone != gone {
+				t.Fatalf("%d meetings should be gone: %+v", gone, c)
+			}
+		}
+		exist.Store(true)
+		time.Sleep(2 * day)
+		if d := queued(t, ar, 90); d.State != archive.DownloadDone {
+			t.Errorf("two days after it exists, requested %d times: %+v", len(requested(u, 90)), d)
+		}
+	})
 }

@@ -47,9 +47,9 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	if a == nil {
 		if slices.ContainsFunc(row.RefusedBy, func(name string) bool { return !slices.Contains(row.ForbiddenTo, name) }) {
 			// Some account was shown no such recording: it may not exist yet.
-			if due, ok, err := l.nextRequest(ctx, row.RecordingID); err != nil {
+			if due, _, err := l.nextRequest(ctx, row.RecordingID); err != nil {
 				return err
-			} else if ok {
+			} else if !due.IsZero() {
 				if err := l.s.archive.EndUnfound(context.WithoutCancel(ctx), row.RecordingID); err != nil {
 					return err
 				}
@@ -83,10 +83,14 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 		return l.markRefused(ctx, t, a.Name, asked, err)
 	case api.IsNoMedia(err):
 		row.State, row.Reason = archive.DownloadNone, err.Error()
-		if due, ok, err := l.nextRequest(ctx, row.RecordingID); err != nil {
+		due, isGone, err := l.nextRequest(ctx, row.RecordingID)
+		switch {
+		case err != nil:
 			return err
-		} else if ok {
+		case !due.IsZero():
 			return l.postponeRow(ctx, t, row, due)
+		case isGone: // it may come back, and is asked for again then
+			row.State = archive.DownloadRefused
 		}
 		return l.closeRow(ctx, t, row)
 	case err != nil:
@@ -137,14 +141,15 @@ func (l *downloader) isAnnounced(a *account) bool {
 	return l.s.opt.PublicURL != "" && !a.mustPoll.Load()
 }
 
-// chooseRequester returns an account that sees the meeting, was not refused and
-// may be used. It returns nil if all were refused, and an error if the others
-// are suspended.
+// chooseRequester returns an account that sees the meeting, was not refused and may be used, after
+// each failure the next one: the service may never give the recording to one of them. It returns nil
+// if all were refused, and an error if the others are suspended.
 func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) (*account, error) {
 	names, err := l.s.archive.SeenBy(ctx, row.RecordingID)
 	if err != nil {
 		return nil, err
 	}
+	var usable []*account
 	var suspended error
 	for _, name := range names {
 		a := l.s.account(name)
@@ -155,7 +160,10 @@ func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) 
 			suspended = err
 			continue
 		}
-		return a, nil
+		usable = append(usable, a)
 	}
-	return nil, suspended
+	if len(usable) == 0 {
+		return nil, suspended
+	}
+	return usable[row.Failures%len(usable)], nil
 }

@@ -55,22 +55,34 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 		RecordingID: row.RecordingID, Reason: row.Reason, NextTry: row.Due}))
 }
 
-// nextRequest returns when a recording that the service does not have is asked for again;
-// ok is false for a meeting that is gone, or too old to get one still. A meeting can be listed long
-// before its recording exists, as before its transcript does.
-func (l *downloader) nextRequest(ctx context.Context, id int64) (due time.Time, ok bool, err error) {
+// nextRequest returns when a recording that the service does not have is asked for again, zero for
+// never: its meeting is too old to get one still, or isGone. A meeting can be listed long before its
+// recording exists, as before its transcript does. Its age counts from its creation or, where no list
+// says that, from its end, its start, or the first showing of it here.
+func (l *downloader) nextRequest(ctx context.Context, id int64) (due time.Time, isGone bool, err error) {
 	row, err := l.s.archive.Row(ctx, id)
 	if errors.Is(err, archive.ErrNotFound) {
 		return time.Time{}, false, nil
 	}
-	if err != nil || row.Gone || row.CreatedAt.IsZero() {
-		return time.Time{}, false, err
+	if err != nil || row.Gone {
+		return time.Time{}, err == nil, err
+	}
+	created := row.CreatedAt
+	for _, at := range []time.Time{row.End, row.Key().Start} {
+		if created.IsZero() && at.UnixMilli() > 0 {
+			created = at
+		}
+	}
+	if created.IsZero() {
+		if created, err = l.s.archive.FirstShown(ctx, id); err != nil {
+			return time.Time{}, false, err
+		}
 	}
 	now := l.s.now()
-	age := distance(row.CreatedAt, now)
+	age := distance(created, now)
 	for _, after := range append(retryIntervals(), oldAfter) {
 		if after > age {
-			return now.Add(after - age), true, nil
+			return now.Add(after - age), false, nil
 		}
 	}
 	return time.Time{}, false, nil

@@ -1,12 +1,14 @@
 package syncer_test
 
 import (
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
@@ -56,4 +58,30 @@ func TestAnAccountThatWaitsHoldsUpNoOther(t *testing.T) {
 			t.Errorf("three catch-ups of bob later: %+v", c)
 		}
 	})
+}
+
+// The service never gives a recording to one account, and would to another: that one is asked in
+// its turn.
+func TestAnotherAccountIsAskedForARecording(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for _, code := range []int{http.StatusBadRequest, http.StatusInternalServerError} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				newest := rig.Today().Add(-time.Hour)
+				u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, append(rig.Meetings(1, newest, time.Hour), meetingOfBob(90, newest)...))
+				share(t, u, fmt.Sprintf(`{"recording_id": 90, "user": %q}`, rig.Person))
+				refuse(u, code, func(r *http.Request) bool { return r.Method == http.MethodPost && isOf(u, r) })
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
+				defer stop()
+				time.Sleep(day)
+				if d := queued(t, ar, 90); d.State != archive.DownloadDone {
+					t.Errorf("after a day, requested %d times: %+v", len(requested(u, 90)), d)
+				}
+			})
+		})
+	}
 }
