@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // Download is a request for a recording's media (specification 2.7). Video or
 // Audio is present once it is completed, FailureReason once it has failed.
 type Download struct {
@@ -9,6 +11,7 @@ type Download struct {
 	Video         Opt[DownloadFile] `json:"video,omitzero"`
 	Audio         Opt[DownloadFile] `json:"audio,omitzero"`
 	FailureReason Opt[string]       `json:"failure_reason,omitzero"`
+	Date          time.Time         `json:"-"` // of the answer, by the service's clock; zero: unknown
 }
 
 // Values of Download.Status.

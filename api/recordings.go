@@ -99,6 +99,7 @@ func (c *Client) readDownload(ctx context.Context, id int64, cl *call) (*Downloa
 	if d.RecordingID == 0 {
 		d.RecordingID = id
 	}
+	d.Date = a.date
 	return d, nil
 }
 

@@ -36,7 +36,7 @@ type Download struct {
 	Account     string    // the account whose credential requested it
 	DownloadID  string
 	RequestedAt time.Time // of one that waits in the queue: when Due was set
-	ExpiresAt   time.Time // of the link; the link itself is not kept
+	ExpiresAt   time.Time // of the link, zero: unknown; the link itself is not kept
 	Kind        MediaKind
 	ContentType string
 	Size        int64  // bytes, as the service says

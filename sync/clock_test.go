@@ -3,6 +3,8 @@ package syncer_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -178,6 +180,46 @@ func TestAClockThatWasAheadEndsNoWaitingForARecording(t *testing.T) {
 				time.Sleep(2 * day)
 				if d := queued(t, ar, 1); d.State != archive.DownloadDone {
 					t.Errorf("two days after it exists: %+v", d)
+				}
+			})
+		})
+	}
+}
+
+// While the clock is ahead by more than a link lives, and where the service does not say how long
+// that is, recordings are fetched all the same, and generated once.
+func TestRecordingsComeWhateverTheClockSaysOfTheirLinks(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for name, c := range map[string]struct {
+		offset time.Duration
+		dated  bool // the service's answers have a Date
+		lacked string
+	}{
+		"ahead":             {40 * day, true, ""},
+		"ahead and no date": {40 * day, false, ""},
+		"no expiry":         {0, true, `,"expires_at":"[^"]*"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)}, rig.Meetings(4, rig.Today().Add(-time.Hour), time.Hour))
+				if c.dated {
+					intercept(u, func(r *http.Request, body []byte) []byte {
+						if c.lacked != "" && strings.Contains(r.URL.Path, "/downloads/") {
+							return regexp.MustCompile(c.lacked).ReplaceAll(body, nil)
+						}
+						return body
+					})
+				}
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}},
+					Now:      func() time.Time { return time.Now().Round(0).Add(c.offset) }})
+				defer stop()
+				time.Sleep(time.Hour)
+				if n := meetingCounts(t, ar).WithRecording; n != 4 || len(requested(u, 1)) != 1 {
+					t.Errorf("%d recordings after an hour; the first was requested %d times: %+v", n, len(requested(u, 1)), queued(t, ar, 1))
 				}
 			})
 		})

@@ -54,7 +54,7 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 	}
 	idle, wrong := 0, 0
 	for wait := time.Second; ; wait = min(2*wait, 5*time.Minute) {
-		if !l.s.now().Add(expiryMargin).Before(t.row.ExpiresAt) && !l.hasWholeFile(t) {
+		if end := t.row.ExpiresAt; !end.IsZero() && !l.s.now().Add(expiryMargin).Before(end) && !l.hasWholeFile(t) {
 			return l.requeueLapsed(ctx, t, "the link expired")
 		}
 		before := t.row.Fetched

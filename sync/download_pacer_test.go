@@ -147,3 +147,17 @@ func TestALinkThatIsShortOfTimeIsNotJoined(t *testing.T) {
 		}
 	}
 }
+
+// The life of a link is counted by the service's clock, where that is known.
+func TestALinkExpiresByThisMachinesClock(t *testing.T) {
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	for _, skew := range []time.Duration{0, 40 * 24 * time.Hour, -40 * 24 * time.Hour} {
+		date := now.Add(-skew)
+		if at := linkExpiry(date.Add(time.Hour), date, now); !at.Equal(now.Add(time.Hour)) {
+			t.Errorf("with a clock that is %v ahead it expires at %v", skew, at)
+		}
+	}
+	if at := linkExpiry(now.Add(-time.Minute), time.Time{}, now); !at.IsZero() {
+		t.Errorf("one that seems to have expired, by an unknown clock, expires at %v", at)
+	}
+}

@@ -87,14 +87,15 @@ func (l *downloader) applyStatus(ctx context.Context, t *downloadTask, d *api.Do
 		if err := checkSize(file.FileSizeBytes); err != nil {
 			return err
 		}
+		expires := linkExpiry(file.ExpiresAt.Time, d.Date, now)
 		if row.State != archive.DownloadReady {
-			l.pace.recordGeneration(file.FileSizeBytes, t.generationTime(now), file.ExpiresAt.Sub(now))
+			l.pace.recordGeneration(file.FileSizeBytes, t.generationTime(now), expires.Sub(now))
 		}
 		row.State, row.Kind = archive.DownloadReady, archive.MediaAudio
 		if video {
 			row.Kind = archive.MediaVideo
 		}
-		row.ContentType, row.Size, row.ExpiresAt = file.ContentType, file.FileSizeBytes, file.ExpiresAt.Time
+		row.ContentType, row.Size, row.ExpiresAt = file.ContentType, file.FileSizeBytes, expires
 		t.url = file.URL
 		return l.saveRow(ctx, t, row)
 	case api.DownloadFailed:
@@ -104,6 +105,20 @@ func (l *downloader) applyStatus(ctx context.Context, t *downloadTask, d *api.Do
 	}
 	row.State, t.lastPoll = archive.DownloadRequested, now
 	return l.saveRow(ctx, t, row)
+}
+
+// linkExpiry returns when a link expires by this machine's clock, which may be wrong, zero where
+// only the media host knows. The service says when by its own clock, and answered at date.
+func linkExpiry(expires, date, now time.Time) time.Time {
+	switch {
+	case expires.IsZero():
+		return time.Time{}
+	case !date.IsZero():
+		return now.Add(expires.Sub(date))
+	case expires.Before(now.Add(expiryMargin)): // one of the clocks is wrong
+		return time.Time{}
+	}
+	return expires
 }
 
 // checkSize fails on a size that no recording has.
