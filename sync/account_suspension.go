@@ -127,7 +127,7 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 	if p == nil {
 		return nil
 	}
-	if !force && !p.Unconnected && distance(p.Tried, s.now()) < suspensionRetry {
+	if !force && !p.Unconnected && !hasPassed(p.Tried, s.now(), suspensionRetry) {
 		return fmt.Errorf("%w since %s: %s", errSuspended, p.Since.Format(time.RFC3339), p.Reason)
 	}
 	if err := s.classify(ctx, a, a.Client.Check(ctx)); err != nil {
@@ -173,8 +173,10 @@ func (s *Syncer) checkRefusal(ctx context.Context, a *account) error {
 	if err := s.checkUsable(ctx, a, false); err != nil { // found while this one waited
 		return err
 	}
-	if err := pause.For(ctx, refusalCheck-distance(a.checked, s.now())); err != nil {
-		return err
+	if now := s.now(); !hasPassed(a.checked, now, refusalCheck) {
+		if err := pause.For(ctx, refusalCheck-now.Sub(a.checked)); err != nil {
+			return err
+		}
 	}
 	refusal, a.checked = a.refusals.Load(), s.now()
 	if err := s.classify(ctx, a, a.Client.Check(api.WithPriority(ctx, api.PriorityFollowUp))); err != nil { // urgent work may wait for it

@@ -9,10 +9,11 @@ import (
 // The timers of a machine do not count its sleep.
 const clockCheck = 5 * time.Minute
 
-// distance returns how far at lies from now, in either direction. A time in the
-// future was written by a wrong clock; taken as this far in the past, it puts
-// nothing off for longer than the caller's interval.
-func distance(at, now time.Time) time.Duration { return now.Sub(at).Abs() }
+// hasPassed reports whether an interval has passed since a time. A time in the future was written
+// by a wrong clock, which puts nothing off.
+func hasPassed(at, now time.Time, interval time.Duration) bool {
+	return at.After(now) || now.Sub(at) >= interval
+}
 
 // earlier returns the earlier of two times.
 func earlier(a, b time.Time) time.Time {

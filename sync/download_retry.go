@@ -79,7 +79,7 @@ func (l *downloader) nextRequest(ctx context.Context, id int64) (due time.Time, 
 		}
 	}
 	now := l.s.now()
-	age := distance(created, now)
+	age := now.Sub(created).Abs() // one in the future may be as wrong as an old one
 	for _, after := range append(retryIntervals(), oldAfter) {
 		if after > age {
 			return now.Add(after - age), false, nil

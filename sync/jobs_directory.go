@@ -71,7 +71,7 @@ func (s *Syncer) askRefusedAgain(ctx context.Context) error {
 		if now.Digest, err = s.archive.RightsDigest(ctx, a.Name); err != nil {
 			return err
 		}
-		if ok && (known.Digest == now.Digest || distance(known.At, now.At) < refusedRetry) {
+		if ok && (known.Digest == now.Digest || !hasPassed(known.At, now.At, refusedRetry)) {
 			continue
 		}
 		if err := s.archive.EndRefusals(ctx, a.Name, newMark(key, now)); err != nil {
@@ -214,7 +214,7 @@ func (s *Syncer) readList(ctx context.Context, a *account, list directoryList) e
 	if err != nil {
 		return err
 	}
-	if refused && distance(at, s.now()) < refusedRetry {
+	if refused && !hasPassed(at, s.now(), refusedRetry) {
 		if isOther, err := s.isOfEarlierHolder(ctx, a, at); err != nil || !isOther {
 			return err
 		}

@@ -59,7 +59,7 @@ func (s *Syncer) continueRotation(ctx context.Context, a *account, p listQuery, 
 		return err
 	}
 	if r.Ended {
-		if distance(r.Began, s.now()) < rotationPeriod {
+		if !hasPassed(r.Began, s.now(), rotationPeriod) {
 			return nil
 		}
 		r = rotation{Began: s.now(), Before: s.now().Add(-recentPeriod)}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
@@ -188,4 +189,33 @@ func readingAgain(t *testing.T, u *rig.Upstream) *archive.Archive {
 		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 	t.Cleanup(stop)
 	return ar
+}
+
+// A clock that is ahead by weeks for an hour, when a rotation begins, puts the next one off by
+// nothing.
+func TestAClockThatWasAheadPutsNoRotationOff(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-60 * day)
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(5, newest, time.Hour))
+		ar, clock := rig.NewArchive(t, archivetest.Dir(t)), rig.NewClock()
+		client, err := api.NewClient(api.ClientOptions{BaseURL: rig.BaseURL, Credential: api.APIKey(u.Key), HTTP: u.HTTP(), Now: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"}, Now: clock.Now,
+			Accounts: []syncer.Account{{Name: "ada", Client: client}}})
+		defer stop()
+		time.Sleep(5 * day)
+		clock.Set(29 * day)
+		time.Sleep(time.Hour)
+		clock.Set(0)
+		time.Sleep(day)
+		edit(t, u, 3, newest.Add(-2*time.Hour), "So it is", "So it was")
+		time.Sleep(32 * day)
+		if !changed(t, ar, 3) {
+			t.Error("an edit was not read in the 32 days after it")
+		}
+	})
 }

@@ -153,7 +153,7 @@ func (s *Syncer) runWalks(ctx context.Context, a *account, req Request, t *runSt
 			if err != nil {
 				return err
 			}
-			if distance(last, s.now()) > overdueAfter {
+			if hasPassed(last, s.now(), overdueAfter) {
 				jobs = append(jobs, job)
 			}
 		}

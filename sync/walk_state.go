@@ -97,7 +97,7 @@ func (c walkState) isResumable(o walkSpec, now time.Time) bool {
 		o.kind == kindFull && c.Content != o.content:
 		return false
 	}
-	return o.kind == kindBackfill || distance(c.Started, now) < staleAfter
+	return o.kind == kindBackfill || now.Sub(c.Started).Abs() < staleAfter
 }
 
 // unfinishedWindows decodes marks and returns the windows that are not done.
