@@ -15,7 +15,7 @@ import (
 const (
 	// deliveryTimeout is how long an endpoint has to answer.
 	deliveryTimeout = 15 * time.Second
-	// unknownWait is how long a row waits at a time whose owner the directory does not know, and
+	// unknownWait is how long a row waits at a time whose owner has no status in the directory, and
 	// unknownLimit how old it becomes so: somebody can be between two lists for a night.
 	unknownWait  = time.Hour
 	unknownLimit = 2 * 24 * time.Hour

@@ -13,6 +13,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"minutebook/api"
 	"minutebook/internal/guard"
 	"minutebook/internal/outbound"
 	"minutebook/internal/pause"
@@ -109,12 +110,12 @@ func (s *Service) untilNext(next time.Time) time.Duration {
 }
 
 // attempt sends a row once and records the outcome. A row whose owner may not
-// have it any more ends without being sent; one whose owner is not known waits.
+// have it any more ends without being sent; one whose owner has no status at present waits.
 func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 	if may, err := s.mayReceive(ctx, o); err != nil {
 		return err
 	} else if !may {
-		if s.mirror.Person(o.owner) == nil && s.now().Before(o.createdAt.Add(unknownLimit)) {
+		if s.lacksStatus(o.owner) && s.now().Before(o.createdAt.Add(unknownLimit)) {
 			return s.store.postpone(ctx, o.id, s.now().Add(unknownWait))
 		}
 		return s.store.withhold(ctx, o.id)
@@ -142,6 +143,14 @@ func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 		return all.Err() // nil: its meeting is being forgotten
 	}
 	return err
+}
+
+// lacksStatus reports whether the directory says at present neither that a person is active nor that
+// the person is deactivated: it does not know the person, as for a night in which a list could not
+// be read, or calls the person otherwise.
+func (s *Service) lacksStatus(email string) bool {
+	p := s.mirror.Person(email)
+	return p == nil || p.User.Status != api.StatusActive && p.User.Status != api.StatusDeactivated
 }
 
 // mayReceive reports whether a row's owner may be sent it now, which may be a day

@@ -94,21 +94,29 @@ func TestNothingIsSentToWhoLostTheRight(t *testing.T) {
 }
 
 // TestARowOfAnUnknownOwnerWaits has the owner of a webhook missing in the directory when its
-// row is due, as between two lists, and then back.
+// row is due, as between two lists, or neither active nor deactivated there, and then back.
 func TestARowOfAnUnknownOwnerWaits(t *testing.T) {
 	const lead = "lead@acme.example"
-	for _, isActive := range []bool{true, false} {
+	for _, c := range []struct{ before, after string }{{"", api.StatusActive}, {"", api.StatusDeactivated},
+		{api.StatusInvited, api.StatusActive}, {api.StatusInvited, api.StatusDeactivated}, {api.StatusInvited, ""}} {
 		s := newAcme(t, Options{})
 		in := newInbox(t, func(int) int { return 200 })
 		s.webhook(s.key(lead), in.URL, `"shared_team_recordings"`)
 		s.fire(3)
-		due := s.dueNow()
-		if len(due) != 1 {
+		if due := s.dueNow(); len(due) != 1 {
 			t.Fatalf("%d rows are due", len(due))
 		}
-		load := func(directory string) {
+		become := func(status string) {
 			t.Helper()
-			if err := s.LoadDirectory(t.Context(), strings.NewReader(directory), "acme"); err != nil {
+			directory := acme
+			if status == "" {
+				directory = strings.Replace(acme, `"lead@acme.example"`, `"other@acme.example"`, 1)
+			}
+			err := s.LoadDirectory(t.Context(), strings.NewReader(directory), "acme")
+			if err == nil && status != "" {
+				err = s.SetUserStatus(t.Context(), lead, status)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -121,22 +129,19 @@ func TestARowOfAnUnknownOwnerWaits(t *testing.T) {
 			}
 			return len(in.got)
 		}
-		load(strings.Replace(acme, `"lead@acme.example"`, `"other@acme.example"`, 1))
+		become(c.before)
 		if n := send(); n != 0 || len(s.dueNow()) != 0 {
-			t.Errorf("%d were sent while nobody is known by the address, and %d are due again at once", n, len(s.dueNow()))
+			t.Errorf("%+v: %d were sent before, and %d are due again at once", c, n, len(s.dueNow()))
 		}
-		load(acme)
-		if !isActive {
-			if err := s.SetUserStatus(t.Context(), lead, api.StatusDeactivated); err != nil {
-				t.Fatal(err)
-			}
-		}
+		become(c.after)
 		s.clock.add(time.Hour)
-		if n := send(); (n == 1) != isActive {
-			t.Errorf("active again %t: %d were sent", isActive, n)
+		if n := send(); (n == 1) != (c.after == api.StatusActive) {
+			t.Errorf("%+v: %d were sent after", c, n)
 		}
+		s.clock.add(unknownLimit)
+		send()
 		if list, err := s.Deliveries(t.Context(), "pending", 10); err != nil || len(list) != 0 {
-			t.Errorf("still waiting: %+v, %v", list, err)
+			t.Errorf("%+v: still waiting: %+v, %v", c, list, err)
 		}
 	}
 }
