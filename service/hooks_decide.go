@@ -21,9 +21,8 @@ type event struct {
 	// isNewFor reports whether the meeting is new for a webhook, and not history:
 	// recorded after the webhook was created, and not imported. nil: always.
 	isNewFor func(webhook) bool
-	// isUnlisted tells that it is not known yet whether a webhook's owner sees the
-	// meeting. nil: never.
-	isUnlisted func(webhook) bool
+	// isOpen reports whether it is not known yet whether a webhook fires. nil: never.
+	isOpen func(webhook) bool
 }
 
 // decideEvent decides, once and for ever, for every webhook whether it fires for
@@ -50,6 +49,8 @@ func (s *Service) decideEvent(ctx context.Context, tx *sql.Tx, ev event) (waitin
 	for _, hook := range hooks {
 		isNew := ev.isNewFor == nil || ev.isNewFor(hook)
 		switch {
+		case isNew && ev.isOpen != nil && ev.isOpen(hook):
+			waiting = true
 		case isNew && s.fires(hook, ev.recordingID):
 			if parts == nil {
 				if parts, err = s.archive.PartsOf(ctx, ev.recordingID); err != nil {
@@ -57,8 +58,6 @@ func (s *Service) decideEvent(ctx context.Context, tx *sql.Tx, ev event) (waitin
 				}
 			}
 			err = s.queueWebhook(ctx, tx, hook, ev.recordingID, parts)
-		case isNew && ev.isUnlisted != nil && ev.isUnlisted(hook):
-			waiting = true
 		default:
 			err = s.store.insertEvent(ctx, tx, hook, ev.recordingID, "skipped", nil, s.now())
 		}

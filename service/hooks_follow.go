@@ -161,8 +161,8 @@ func (r *relay) follow(ctx context.Context) error {
 	}
 }
 
-// waitAndStep waits for changes, for followedEvery at most, and decides the webhooks
-// that they fire.
+// waitAndStep waits for changes, until an undecided meeting has waited long enough or for
+// followedEvery, and decides the webhooks that fire.
 func (r *relay) waitAndStep(ctx context.Context) error {
 	value, err := r.store.setting(ctx, followKey)
 	if err != nil {
@@ -172,7 +172,11 @@ func (r *relay) waitAndStep(ctx context.Context) error {
 	if err := json.Unmarshal(value, &position); err != nil {
 		return fmt.Errorf("read the relay's position: %w", err)
 	}
-	wait, cancel := context.WithTimeout(ctx, followedEvery)
+	most, err := r.untilUndecided(ctx)
+	if err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	err = r.archive.WaitChange(wait, position)
 	if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {

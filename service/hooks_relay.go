@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"minutebook/api"
@@ -19,6 +20,7 @@ type relay struct {
 	ran           time.Duration // the machine's uptime when the relay last ran
 	mayHavePaused bool          // it was off for more than longPause, perhaps
 	resumed       time.Duration // the machine's uptime when it ran again after that
+	decided       time.Time     // when it last looked for meetings that have waited long enough
 }
 
 func newRelay(s *Service) *relay {
@@ -88,54 +90,79 @@ func (r *relay) step(ctx context.Context, from archive.Position) error {
 	if err := r.mirror.Refresh(ctx); err != nil {
 		return err
 	}
+	now := r.now()
 	err = r.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		if err := r.decide(ctx, tx, changes); err != nil {
+		if err := r.decide(ctx, tx, changes, now); err != nil {
 			return err
 		}
 		return r.setPosition(ctx, tx, to)
 	})
+	if err == nil {
+		r.decided = now
+	}
 	r.wakeSender()
 	return err
 }
 
 // decide queues the webhooks of meetings with a new summary, and of undecided
-// meetings whose visibility changed.
-func (r *relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change) error {
+// meetings whose visibility changed, or whose time is over.
+func (r *relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change, now time.Time) error {
 	hooks, err := readWebhooks(ctx, tx, "")
-	if err != nil || len(hooks) == 0 {
-		return err
-	}
-	waiting, err := r.readUndecided(ctx, tx)
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		until, waits := waiting[c.RecordingID]
-		summary := c.Kind == archive.ChangePart && c.Part == api.PartSummary
-		if !summary && !(waits && c.Kind == archive.ChangeVisibility) {
-			continue
-		}
+	if len(hooks) == 0 {
+		_, err := tx.ExecContext(ctx, `DELETE FROM undecided`)
+		return err
+	}
+	waiting, err := readUndecided(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, id := range r.selectMeetings(waiting, changes, now) {
+		until, waits := waiting[id]
 		if !waits {
 			until = r.now().Add(undecidedFor)
 		}
-		unchanged, err := r.decideMeeting(ctx, tx, c.RecordingID)
+		open, err := r.decideMeeting(ctx, tx, id, until)
 		if err == nil {
-			err = noteUndecided(ctx, tx, c.RecordingID, until, unchanged)
+			err = noteUndecided(ctx, tx, id, until, open)
 		}
 		if err != nil {
 			return err
-		}
-		if delete(waiting, c.RecordingID); unchanged {
-			waiting[c.RecordingID] = until
 		}
 	}
 	return nil
 }
 
-// decideMeeting decides for every webhook whether it fires for a meeting. waiting
-// tells that some are still undecided, because it is not known whether their owners
-// see the meeting.
-func (r *relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waiting bool, err error) {
+// selectMeetings returns the meetings to decide, each once: the undecided ones that have waited long
+// enough since the last decision, or all of them where the directory changed, and those of changes.
+func (r *relay) selectMeetings(waiting map[int64]time.Time, changes []archive.Change, now time.Time) []int64 {
+	var ids []int64
+	inDirectory := slices.ContainsFunc(changes, func(c archive.Change) bool { return c.Kind == archive.ChangeDirectory })
+	for id, until := range waiting {
+		if inDirectory || until.After(r.decided) && !now.Before(until) || !now.Before(lastUntil(until)) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	selected := map[int64]bool{}
+	for _, c := range changes {
+		_, waits := waiting[c.RecordingID]
+		if c.Kind == archive.ChangePart && c.Part == api.PartSummary || waits && c.Kind == archive.ChangeVisibility {
+			ids = append(ids, c.RecordingID)
+		}
+	}
+	return slices.DeleteFunc(ids, func(id int64) bool {
+		repeated := selected[id]
+		selected[id] = true
+		return repeated
+	})
+}
+
+// decideMeeting decides for every webhook whether it fires for a meeting, which waits for the
+// lists until a time. waiting tells that some are still undecided, see newOpenTest.
+func (r *relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64, until time.Time) (waiting bool, err error) {
 	row, err := r.archive.Row(ctx, id)
 	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
 		return false, nil
@@ -149,7 +176,7 @@ func (r *relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waitin
 	}
 	ev := event{recordingID: id, isNewFor: func(hook webhook) bool { return isNew && finished(row).After(hook.createdAt) }}
 	if isNew {
-		if ev.isUnlisted, err = r.newUnlistedTest(ctx, id); err != nil {
+		if ev.isOpen, err = r.newOpenTest(ctx, id, until); err != nil {
 			return false, err
 		}
 	}

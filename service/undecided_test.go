@@ -61,6 +61,7 @@ func TestADeliveryBeforeItsListFiresWhenItIsListed(t *testing.T) {
 	arrive(t, a, archive.SourceList, delivered(2))
 	expect("listed", "1 2")
 	s.clock.add(undecidedFor)
+	s.step(t, newRelay(s.Service))
 	arrive(t, a, archive.SourceList, delivered(3))
 	expect("listed after an hour", "1 2")
 	arriveAt(t, a, "anns", archive.SourceSummary, testStart.Add(time.Hour), newer(4, append(recordedBy("bob", "Support"),
