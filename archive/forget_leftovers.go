@@ -55,14 +55,15 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 const sweepTimeout = 3 * time.Second
 
 // sweepMedia deletes the parts of recordings that a crash left, and partial recordings of forgotten
-// meetings. The bucket or the disk may be away.
+// meetings and of those whose recordings a rule has deleted. The bucket or the disk may be away.
 func (a *Archive) sweepMedia(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	err := media.Sweep(waiting, a.media, a.now())
 	ids, failed := a.forgottenPartials(ctx)
-	err = errors.Join(err, failed)
-	for _, id := range ids {
+	deleted, unread := sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM downloads WHERE state = 'deleted'`)
+	err = errors.Join(err, failed, unread)
+	for _, id := range append(ids, deleted...) {
 		err = errors.Join(err, a.dropPartial(id))
 	}
 	return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +153,22 @@ func TestRetainGoesOn(t *testing.T) {
 		t.Errorf("still in %v", files)
 	}
 	verifyClean(t, a)
+}
+
+// TestAPartialFileIsDeletedAfterACrash stops between the end of a row and that of the partial file.
+func TestAPartialFileIsDeletedAfterACrash(t *testing.T) {
+	a, _ := agedArchive(t)
+	path := a.PartialPath("5")
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must(t, os.WriteFile(path, []byte("half of the sound"), 0o600))
+	_, err := a.deleteRecordings(t.Context(), &Expired{RecordingID: 5, Rule: 1}, mayAlways)
+	must(t, err)
+	dir := a.Dir()
+	must(t, a.Close())
+	openArchive(t, dir)
+	if files := filesWith(t, dir, "half of the sound"); files != nil {
+		t.Errorf("still in %v", files)
+	}
 }
 
 // TestARecordingThatComesMeanwhileIsCounted attaches a recording to a meeting that a run of the
