@@ -112,7 +112,7 @@ func (d *DB) linkIdentity(ctx context.Context, c Claims, rules Entrance) (Person
 			return ErrNotInvited
 		}
 		p = now
-		if err := checkIdentityLeft(ctx, tx, p, c); err != nil {
+		if err := checkLeft(ctx, tx, p, c); err != nil {
 			return err
 		}
 		var other bool
@@ -134,24 +134,6 @@ func (d *DB) linkIdentity(ctx context.Context, c Claims, rules Entrance) (Person
 		return nil
 	})
 	return p, err
-}
-
-// checkIdentityLeft fails with [ErrOut] where the claims are those of a removed person, by
-// identity or by address, whom no admin has added again as p: see checkLeft.
-func checkIdentityLeft(ctx context.Context, tx *sql.Tx, p Person, c Claims) error {
-	if err := checkLeft(ctx, tx, p, c.Address); err != nil || p.Address() == api.FoldEmail(c.Address) {
-		return err
-	}
-	var left bool
-	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM identities i JOIN people p ON p.id = i.person
-		WHERE i.issuer = ? AND i.subject = ? AND p.removed_at IS NOT NULL)`, c.Issuer, c.Subject).Scan(&left)
-	if err != nil {
-		return fmt.Errorf("look for a removed person: %w", err)
-	}
-	if left {
-		return ErrOut
-	}
-	return nil
 }
 
 // mayJoin fails unless a person with the address may be added. The identity of a

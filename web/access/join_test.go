@@ -59,6 +59,32 @@ func TestRemovedPersonDoesNotJoinAgain(t *testing.T) {
 	}
 }
 
+// Ann has the address of Cleo, who was removed, as an alias, and it becomes Ann's main one when
+// Ann's former main address is taken. Cleo enters by it no more than before.
+func TestAnAliasThatBecomesTheMainAddressLetsNobodyIn(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	f.add(t, "boss@example.com", true)
+	claims := Claims{Issuer: "https://id.example", Subject: "cleo", Address: "cleo@example.com", Verified: true}
+	cleo, err := f.PersonByClaims(ctx, claims, Entrance{Join: JoinDomain, Domains: []string{"example.com"}})
+	wantErr(t, "Cleo joins", err, nil)
+	wantErr(t, "remove Cleo", f.RemovePerson(ctx, ActorCommand, cleo.ID), nil)
+	ann := f.add(t, "ann@example.com", true)
+	for _, address := range []string{"cleo@example.com", "ann.new@example.com"} {
+		wantErr(t, "give "+address, f.AddAddress(ctx, ActorCommand, ann.ID, address), nil)
+	}
+	wantErr(t, "take Ann's former address", f.RemoveAddress(ctx, ActorCommand, ann.ID, "ann@example.com"), nil)
+	_, err = f.Join(ctx, "cleo@example.com", "")
+	wantErr(t, "Cleo by the proxy's word", err, ErrOut)
+	_, err = f.PersonByClaims(ctx, claims, Entrance{Join: JoinInvited})
+	wantErr(t, "Cleo by the provider", err, ErrOut)
+	claims.Subject = "another"
+	_, err = f.PersonByClaims(ctx, claims, Entrance{Join: JoinInvited})
+	wantErr(t, "Cleo by another subject", err, ErrOut)
+	if p, err := f.Join(ctx, "ann.new@example.com", ""); err != nil || p.ID != ann.ID {
+		t.Errorf("Ann enters by the new address as person %d: %v", p.ID, err)
+	}
+}
+
 func TestOnePersonJoinsOnce(t *testing.T) {
 	f := newFixture(t)
 	people, errs := make([]Person, 4), make([]error, 4)

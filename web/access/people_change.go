@@ -68,7 +68,7 @@ func (d *DB) AddPerson(ctx context.Context, by Actor, address, name string, admi
 		if err != nil {
 			return fmt.Errorf("add person: %w", err)
 		}
-		if err := addAddress(ctx, tx, id, email); err != nil {
+		if err := addAddress(ctx, tx, id, email, true); err != nil {
 			return err
 		}
 		if err := d.record(ctx, tx, Event{Actor: by, Kind: PersonAdded, IDs: IDs{Person: id}}); err != nil {
@@ -85,7 +85,8 @@ func (d *DB) AddPerson(ctx context.Context, by Actor, address, name string, admi
 	return added, err
 }
 
-func addAddress(ctx context.Context, tx *sql.Tx, person int64, address string) error {
+// addAddress gives a person an address. As an entry the person was added with it.
+func addAddress(ctx context.Context, tx *sql.Tx, person int64, address string, entry bool) error {
 	_, err := findPerson(ctx, tx, byAddress, address)
 	if err == nil {
 		return ErrExists
@@ -93,8 +94,8 @@ func addAddress(ctx context.Context, tx *sql.Tx, person int64, address string) e
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO addresses (person, address, position)
-		SELECT ?1, ?2, coalesce(max(position), 0) + 1 FROM addresses WHERE person = ?1`, person, address)
+	_, err = tx.ExecContext(ctx, `INSERT INTO addresses (person, address, position, entry)
+		SELECT ?1, ?2, coalesce(max(position), 0) + 1, ?3 FROM addresses WHERE person = ?1`, person, address, entry)
 	if err != nil {
 		return fmt.Errorf("add address: %w", err)
 	}
@@ -127,7 +128,7 @@ func (d *DB) AddAddress(ctx context.Context, by Actor, person int64, address str
 		return err
 	}
 	return d.changePerson(ctx, by, AddressAdded, person, func(tx *sql.Tx, _ Person) error {
-		return addAddress(ctx, tx, person, email)
+		return addAddress(ctx, tx, person, email, false)
 	})
 }
 
