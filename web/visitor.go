@@ -1,9 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/archive/roster"
+	"minutebook/mcp"
 	"minutebook/web/access"
 )
 
@@ -78,10 +81,15 @@ func (s *server) present() *server {
 type visitorKey struct{}
 
 // visited returns the handler that identifies the visitor of a request before h sees
-// it, and answers errors with fail.
+// it, and answers errors with fail. Who holds a body back until they may enter no more is
+// refused: the body is read before.
 func (s *server) visited(h handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := s.identify(r)
+		if err == nil && r.ContentLength != 0 {
+			readBody(w, r)
+			v, err = s.identifyAgain(r) // the body may have taken long
+		}
 		if err == nil {
 			ctx := context.WithValue(r.Context(), visitorKey{}, v)
 			if v.Person != nil {
@@ -95,6 +103,18 @@ func (s *server) visited(h handler, fail func(http.ResponseWriter, *http.Request
 		}
 	})
 }
+
+// readBody reads the body of a request into memory, up to the longest one that a handler of
+// a visitor accepts. A failure is left to the handler, which meets it where the body ended.
+func readBody(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mcp.MaxMessage))
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), brokenOff{cmp.Or(err, io.EOF)}))
+}
+
+// brokenOff is the end of a body that was read: its error, or [io.EOF].
+type brokenOff struct{ err error }
+
+func (b brokenOff) Read([]byte) (int, error) { return 0, b.err }
 
 // visitorOf returns the visitor of a request by its context. Without one it returns
 // the zero Visitor.
