@@ -2,6 +2,7 @@ package backup
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -245,5 +246,86 @@ func TestAFailedPruningKeepsTheListOfForgottenMeetings(t *testing.T) {
 	must(t, err)
 	if list, err := generation.ReadForgotten(t.Context(), place); err != nil || len(list) != 1 {
 		t.Errorf("the bucket knows of %+v, %v", list, err)
+	}
+}
+
+// TestARecordingThatAProxyKeepsIsForgottenLater forgets a meeting while a proxy answers the
+// removal of its recording with 404, as one does that starts.
+func TestARecordingThatAProxyKeepsIsForgottenLater(t *testing.T) {
+	var starting atomic.Bool
+	server := s3test.Start(t)
+	proxy := server.Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete && starting.Load() {
+				http.NotFound(w, r)
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, MediaURL: proxy.URL("recordings", "p"), Logger: zerolog.Nop()})
+	must(t, err)
+	defer a.Close()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
+	b := archivetest.Attach(t, a, 1, "moving pictures")
+	starting.Store(true)
+	f, err := a.Forget(t.Context(), 1, "asked for")
+	starting.Store(false)
+	n, _, _ := a.Forgetting(t.Context())
+	must(t, a.FinishForgetting(t.Context()))
+	if _, there := a.Media().Stat(t.Context(), b.SHA256); there == nil {
+		t.Errorf("forget: %+v, %v, unfinished %d, and the recording is still in the bucket", f, err, n)
+	}
+}
+
+// TestARestoreWhileAPageAnswersUploadsFails restores recordings into a bucket while a sign-in
+// page answers its uploads with 200.
+func TestARestoreWhileAPageAnswersUploadsFails(t *testing.T) {
+	var page atomic.Bool
+	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if page.Load() && r.Method == http.MethodPut && !strings.Contains(r.URL.Path, "archive-id") {
+				io.Copy(io.Discard, r.Body)
+				io.WriteString(w, "<html>\n<body>Sign in<br></body></html>")
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	a, dest := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "T", "said"))
+	b := archivetest.Attach(t, a, 1, "moving pictures")
+	backUp(t, a, dest, Options{})
+	page.Store(true)
+	dir, url := filepath.Join(t.TempDir(), "back"), server.URL("recordings", "p")
+	_, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: dir, MediaURL: url})
+	page.Store(false)
+	if err == nil {
+		t.Errorf("the restore ended well; the bucket has %q, without %s", server.Objects(t, ""), b.SHA256)
+	}
+}
+
+// TestAManifestThatAPageTookPrunesNothing has a sign-in page answer the upload of a manifest with
+// 200. The older generation stays.
+func TestAManifestThatAPageTookPrunesNothing(t *testing.T) {
+	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "generation-000002/manifest.json") {
+				io.Copy(io.Discard, r.Body)
+				io.WriteString(w, "<html>\n<body>Sign in<br></body></html>")
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	dest := server.URL("recordings", "backups")
+	a := archivetest.New(t)
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "T", "said"))
+	backUp(t, a, dest, Options{Keep: 1})
+	if r, err := Run(t.Context(), a, dest, Options{Keep: 1}); !media.IsUnavailable(err) {
+		t.Errorf("the backup: %+v, %v", r, err)
+	}
+	if all, err := generation.List(t.Context(), dest); err != nil || len(all) != 1 || all[0].Name != "generation-000001" {
+		t.Errorf("left are %+v, %v", all, err)
 	}
 }

@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -95,14 +96,25 @@ type signedManifest struct {
 	SHA256   string          `json:"sha256"`
 }
 
-// WriteManifest writes the manifest of the generation of a name. From then on the
-// generation is whole.
+// WriteManifest writes the manifest of the generation of a name, and reads it back. From then on
+// the generation is whole.
 func WriteManifest(ctx context.Context, place Place, name string, m Manifest) error {
 	raw, err := sign(m)
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	return place.Create(ctx, path.Join(name, ManifestName), raw)
+	file := path.Join(name, ManifestName)
+	if err := place.Create(ctx, file, raw); err != nil {
+		return err
+	}
+	stored, err := readFile(ctx, place, file)
+	if err == nil && !bytes.Equal(stored, raw) {
+		err = errors.New("it has another content than was written")
+	}
+	if err != nil {
+		return fmt.Errorf("read back the manifest: %w", err)
+	}
+	return nil
 }
 
 // sign returns the content of a manifest's file.

@@ -28,6 +28,9 @@ func (b *Bucket) Put(ctx context.Context, name string, r io.Reader, size int64, 
 	// The library takes io.ErrUnexpectedEOF for the end of the content, so it never sees it bare.
 	info, err := b.client.Client.PutObject(ctx, b.name, b.Key(name), failingReader{r}, size, minio.PutObjectOptions{
 		ContentType: contentType, PartSize: uint64(b.PartSize), SendContentMd5: true, DisableContentSha256: false})
+	if err == nil && info.ETag == "" {
+		err = errForeign
+	}
 	if err == nil && size > b.PartSize { // a crash may have left parts of it
 		err = b.Abort(ctx, name)
 	}
@@ -54,7 +57,7 @@ func (r failingReader) Read(p []byte) (int, error) {
 func (b *Bucket) Create(ctx context.Context, name string, content []byte) (bool, error) {
 	opts := minio.PutObjectOptions{ContentType: "application/octet-stream", SendContentMd5: true}
 	opts.SetMatchETagExcept("*")
-	_, err := b.client.Client.PutObject(ctx, b.name, b.Key(name), bytes.NewReader(content), int64(len(content)), opts)
+	info, err := b.client.Client.PutObject(ctx, b.name, b.Key(name), bytes.NewReader(content), int64(len(content)), opts)
 	switch minio.ToErrorResponse(err).Code {
 	case "PreconditionFailed", "ConditionalRequestConflict":
 		stored, err := b.ReadSmall(ctx, name, int64(len(content)))
@@ -62,6 +65,9 @@ func (b *Bucket) Create(ctx context.Context, name string, content []byte) (bool,
 			return false, err
 		}
 		return err == nil && bytes.Equal(stored, content), nil
+	}
+	if err == nil && info.ETag == "" {
+		err = errForeign
 	}
 	return err == nil, b.explain(err)
 }
@@ -87,10 +93,15 @@ func (b *Bucket) Stat(ctx context.Context, name string) (Object, error) {
 	case !isNotFound(err):
 		return o, b.explain(err)
 	case listed:
-		return Object{}, &UnavailableError{Store: b.String(), Err: fmt.Errorf("its list has %s, and it answers that this is not there", name),
-			Hint: "see whether the server works, and what is in between"}
+		return Object{}, b.contradiction(name, "it answers that this is not there")
 	}
 	return Object{}, fs.ErrNotExist
+}
+
+// contradiction returns the error of an answer that the list contradicts.
+func (b *Bucket) contradiction(name, answer string) error {
+	return &UnavailableError{Store: b.String(), Err: fmt.Errorf("its list has %s, and %s", name, answer),
+		Hint: "see whether the server works, and what is in between"}
 }
 
 // head asks for an object alone.
@@ -108,13 +119,18 @@ func (b *Bucket) lists(ctx context.Context, name string) (bool, error) {
 	return false, nil
 }
 
-// Remove removes an object. It succeeds where there is none.
+// Remove removes an object. It succeeds where there is none. A server answers with 204. After
+// 404 or 200, which a proxy answers too, the list is asked.
 func (b *Bucket) Remove(ctx context.Context, name string) error {
 	err := b.client.RemoveObject(ctx, b.name, b.Key(name), minio.RemoveObjectOptions{})
-	if isNotFound(err) {
-		return nil
+	if status := minio.ToErrorResponse(err).StatusCode; err == nil || status != http.StatusNotFound && status != http.StatusOK {
+		return b.explain(err)
 	}
-	return b.explain(err)
+	listed, err := b.lists(ctx, name)
+	if listed {
+		err = b.contradiction(name, "it answers the removal as if this were done")
+	}
+	return err
 }
 
 // KeepsVersions reports whether deleted objects stay in the bucket as versions. It is false

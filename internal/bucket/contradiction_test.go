@@ -92,3 +92,67 @@ func TestALostAnswerIsNoOtherWriter(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerOfAnotherServerIsNoRemoval removes an object where a proxy answers, as one does
+// while it starts: the object is still there, and the error says so.
+func TestAnAnswerOfAnotherServerIsNoRemoval(t *testing.T) {
+	for name, answer := range map[string]func(http.ResponseWriter){
+		"404": func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) },
+		"404 page": func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, "404 page not found\n")
+		},
+		"200 page":  func(w http.ResponseWriter) { io.WriteString(w, "<html><body>Sign in</body></html>") },
+		"200 empty": func(w http.ResponseWriter) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodDelete {
+						answer(w)
+						return
+					}
+					server.ServeHTTP(w, r)
+				})
+			})
+			b, err := Open(server.URL("recordings", "p"))
+			if err == nil {
+				_, err = b.Put(t.Context(), "ab/x", strings.NewReader("a recording"), 11, "")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = b.Remove(t.Context(), "ab/x")
+			if _, absent := b.Stat(t.Context(), "ab/x"); absent != nil || !IsUnavailable(err) || !strings.Contains(err.Error(), "its list has ab/x") {
+				t.Errorf("removed: %v; there: %v", err, absent)
+			}
+			if err := b.Remove(t.Context(), "ab"); err != nil {
+				t.Errorf("of an object that is not there: %v", err)
+			}
+		})
+	}
+}
+
+// TestAnAnswerOfAnotherServerIsNoUpload uploads where a sign-in page answers with 200.
+func TestAnAnswerOfAnotherServerIsNoUpload(t *testing.T) {
+	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				io.Copy(io.Discard, r.Body)
+				io.WriteString(w, "<html>\n<body>Sign in<br></body></html>")
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	b, err := Open(server.URL("recordings", "p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Put(t.Context(), "ab/x", strings.NewReader("a recording"), 11, ""); !IsUnavailable(err) || !strings.Contains(err.Error(), "not that of an S3 server; correct") {
+		t.Errorf("put: %v", err)
+	}
+	if created, err := b.Create(t.Context(), "id", []byte("x")); created || !IsUnavailable(err) {
+		t.Errorf("created %t: %v", created, err)
+	}
+}

@@ -75,6 +75,10 @@ func (e lateError) Unwrap() error { return e.error }
 // brokenOff is the reason of an answer that did not come whole.
 const brokenOff = "the connection ends before its answer: %w"
 
+// errForeign is an answer of something else, such as a sign-in page. An S3 server answers an
+// upload with the object's ETag.
+var errForeign = errors.New("its answer is not that of an S3 server")
+
 // explain makes an [UnavailableError] of the server's error, or of none. Refused
 // credentials are read again at the next call, in case their file has changed.
 func (b *Bucket) explain(err error) error {
@@ -111,7 +115,7 @@ func (b *Bucket) explain(err error) error {
 	}
 	answer := minio.ToErrorResponse(err)
 	if missing == nil && isForeign(err) {
-		unavailable.Err, unavailable.Hint = errors.New("its answer is not that of an S3 server"), "correct the endpoint in its address, or see what is in between"
+		unavailable.Err, unavailable.Hint = errForeign, "correct the endpoint in its address, or see what is in between"
 	}
 	if answer.StatusCode == http.StatusServiceUnavailable {
 		unavailable.Hint = "it has too much to do: nothing is lost, and a later try may succeed"
@@ -136,5 +140,5 @@ func (b *Bucket) explain(err error) error {
 func isForeign(err error) bool {
 	var syntax *xml.SyntaxError
 	var own minio.ErrorResponse // of the client's own where no status is in it
-	return errors.As(err, &syntax) || errors.As(err, &own) && own.StatusCode == 0 && own.Code == minio.InternalError
+	return errors.Is(err, errForeign) || errors.As(err, &syntax) || errors.As(err, &own) && own.StatusCode == 0 && own.Code == minio.InternalError
 }
