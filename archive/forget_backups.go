@@ -112,7 +112,7 @@ func generationsWith(ctx context.Context, dir string, id int64, noted map[string
 	found := map[string]bool{} // whether the manifest can be read
 	for _, g := range all {
 		found[g.Path()] = g.Damage == nil
-		if slices.Contains(g.IDs, id) {
+		if slices.Contains(g.IDs, id) || slices.Contains(g.DeliveredIDs, id) {
 			names = append(names, g.Path())
 		}
 	}

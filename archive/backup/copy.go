@@ -19,6 +19,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/generation"
+	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/diskspace"
 	"minutebook/internal/durable"
@@ -48,6 +49,11 @@ func (b *run) copyFile(ctx context.Context, path string, m *generation.Manifest)
 	defer func() { f.Close(); os.Remove(f.Name()) }()
 	if err := vacuumInto(ctx, path, f); err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
+	}
+	if name == "inbox.db" {
+		if err := readDelivered(ctx, f.Name(), m); err != nil {
+			return fmt.Errorf("read copy of %s: %w", name, err)
+		}
 	}
 	if name == "archive.db" {
 		if err := b.describe(ctx, f.Name(), m); err != nil {
@@ -84,6 +90,14 @@ func vacuumInto(ctx context.Context, from string, to *os.File) error {
 		return err
 	}
 	return to.Sync()
+}
+
+// readDelivered fills the manifest from the copy of inbox.db.
+func readDelivered(ctx context.Context, path string, m *generation.Manifest) (err error) {
+	db := sqlite.Connect(path, "?mode=ro&immutable=1", nil)
+	defer db.Close()
+	m.DeliveredIDs, err = inbox.ReadRecordingIDs(ctx, db)
+	return err
 }
 
 // describe fills the manifest from the copy of archive.db.

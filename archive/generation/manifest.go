@@ -38,6 +38,9 @@ type Manifest struct {
 	Seq      int64    `json:"seq"`   // head of its change log
 	Meetings int      `json:"meetings"`
 	IDs      []int64  `json:"recording_ids"` // in rising order
+	// DeliveredIDs are the recordings of which the inbox has the words, in rising order. The
+	// archive may not have them yet.
+	DeliveredIDs []int64 `json:"delivered_recording_ids,omitempty"`
 	// AcceptedFewer: a person has said that meetings of earlier generations are
 	// missing with good reason.
 	AcceptedFewer bool   `json:"accepted_fewer,omitempty"`

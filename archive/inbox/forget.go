@@ -71,11 +71,7 @@ func (i *Inbox) findUnapplied(ctx context.Context, recordingID int64) (ids, unre
 		if err := rows.Scan(append([]any{&id}, p.columns()...)...); err != nil {
 			return err
 		}
-		body, damage := p.unpack()
-		about := recordingIDs(body)
-		if damage != nil {
-			about = DamagedRecordingIDs(p.body)
-		}
+		about, damage := p.recordingIDs()
 		switch {
 		case slices.Contains(about, recordingID):
 			ids = append(ids, id)
@@ -87,6 +83,37 @@ func (i *Inbox) findUnapplied(ctx context.Context, recordingID int64) (ids, unre
 		WHERE recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
 			UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
 	return ids, unreadable, err
+}
+
+// ReadRecordingIDs returns the recordings, in rising order, about which an inbox.db has a
+// delivery with its body, whatever became of the delivery.
+func ReadRecordingIDs(ctx context.Context, db sqlite.Querier) (ids []int64, err error) {
+	err = sqlite.Each(ctx, db, func(rows *sql.Rows) error {
+		var id int64
+		var p packedBody
+		if err := rows.Scan(append([]any{&id}, p.columns()...)...); err != nil {
+			return err
+		}
+		if id != 0 {
+			ids = append(ids, id)
+			return nil
+		}
+		about, _ := p.recordingIDs()
+		ids = append(ids, about...)
+		return nil
+	}, `SELECT recording_id, encoding, checksum, CASE recording_id WHEN 0 THEN body END FROM deliveries WHERE body IS NOT NULL`)
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+// recordingIDs returns the recordings that a body is about. With the damage of a body it
+// returns those that can still be read.
+func (p *packedBody) recordingIDs() ([]int64, error) {
+	body, damage := p.unpack()
+	if damage != nil {
+		return DamagedRecordingIDs(p.body), damage
+	}
+	return recordingIDs(body), nil
 }
 
 // DamagedRecordingIDs returns the recordings that the stored bytes of a damaged body
