@@ -180,7 +180,7 @@ var upsertDownload = `INSERT INTO downloads (recording_id, state, due_at, accoun
 		forbidden_to = (SELECT json_group_array(value) FROM (
 			SELECT value FROM json_each(downloads.forbidden_to) UNION SELECT value FROM json_each(?19))
 			WHERE ?2 <> 'done' OR ` + ownerTerm(`value`) + ` <> ` + ownerTerm(`?4`) + `
-				OR EXISTS (SELECT 1 FROM accounts WHERE name = ?4 AND since > ?6))
+				OR EXISTS (SELECT 1 FROM accounts WHERE name = ?4 AND owned_since > ?6))
 	WHERE downloads.state <> 'deleted'
 	RETURNING forbidden_to`
 

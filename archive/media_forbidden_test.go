@@ -311,3 +311,34 @@ func TestAFormerPersonsDownloadAllowsNobody(t *testing.T) {
 	must(t, a.SaveDownload(t.Context(), requested))
 	checkPlaying(t, a, "got with the former person's key", "dan@example.com", false)
 }
+
+// TestARecordingStaysForbiddenUnderANewAddress gives dan another address, with the same key, which
+// is one user's (specification 5.2).
+func TestARecordingStaysForbiddenUnderANewAddress(t *testing.T) {
+	a := newArchive(t)
+	forbidToDan(t, a)
+	danny := AccountSetting{Name: "dan", Email: "danny@example.com", Credential: "1", Queries: []string{""}}
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danny, eveSetting}))
+	walkTwice(t, a, "dan", "", 1)
+	checkPlaying(t, a, "the same key, a new address", "danny@example.com", false)
+}
+
+// TestADownloadCountsForThePersonWhoseKeyIsReplaced replaces dan's key while the download that the
+// service gave to dan is in progress.
+func TestADownloadCountsForThePersonWhoseKeyIsReplaced(t *testing.T) {
+	a := newArchive(t)
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danSetting("dan", "1")}))
+	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(1, "T", "x")))
+	walkTwice(t, a, "dan", "", 1)
+	saveRefusal(t, a, Download{RecordingID: 1, State: DownloadRefused}, "dan", true)
+	if ok, err := a.RetryDownload(t.Context(), 1); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	requested := Download{RecordingID: 1, State: DownloadReady, Account: "dan", RequestedAt: a.now().Add(-time.Hour)}
+	must(t, a.SaveDownload(t.Context(), requested))
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danSetting("dan", "2")}))
+	walkTwice(t, a, "dan", "", 1)
+	requested.State = DownloadDone
+	must(t, a.SaveDownload(t.Context(), requested))
+	checkPlaying(t, a, "given to dan", "dan@example.com", true)
+}

@@ -147,7 +147,7 @@ func TestAMigrationSaysHowFar(t *testing.T) {
 	if err := openArchive(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
-	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DROP TABLE former_terms; DELETE FROM goose_db_version WHERE version_id >= 82;
+	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DROP TABLE former_terms; ALTER TABLE accounts DROP COLUMN owned_since; DELETE FROM goose_db_version WHERE version_id >= 82;
 		CREATE TABLE large AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 16) SELECT randomblob(1000000) FROM n`)
 	var log bytes.Buffer
 	a, err := Open(t.Context(), Options{Dir: dir, Logger: zerolog.New(&log), ReportInterval: time.Millisecond})
@@ -200,7 +200,7 @@ func TestFirstReadsOfAnEarlierVersion(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DROP TABLE former_terms;
+	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DROP TABLE former_terms; ALTER TABLE accounts DROP COLUMN owned_since;
 		DELETE FROM goose_db_version WHERE version_id >= 82;
 		INSERT INTO accounts (name, holder, email, credential, since) VALUES ('anna', 1, '', '', 900), ('bob', 2, '', '', 500);
 		INSERT INTO sightings (recording_id, account, query, first_at, last_at, holder) VALUES
@@ -222,7 +222,7 @@ func TestRefusalsOfAnEarlierVersion(t *testing.T) {
 	if err := openArchive(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
-	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DROP TABLE former_terms; ALTER TABLE downloads DROP COLUMN forbidden_to;
+	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DROP TABLE former_terms; ALTER TABLE accounts DROP COLUMN owned_since; ALTER TABLE downloads DROP COLUMN forbidden_to;
 		DELETE FROM goose_db_version WHERE version_id >= 81;
 		INSERT INTO downloads (recording_id, state, due_at, refused_by) VALUES
 			(1, 'done', 0, '["dan"]'), (2, 'refused', 0, '["dan","eve"]'), (3, 'none', 0, '["dan"]'), (4, 'done', 0, '[]')`)

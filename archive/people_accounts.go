@@ -176,26 +176,32 @@ func (t *applying) setHolder(name, email, credential string) error {
 		return err
 	}
 	if email != "" && email != knownEmail {
-		if err := t.keepForbidden(name, knownEmail); err != nil {
+		if err := t.keepForbidden(name, knownEmail, credential != "" && credential == knownCredential); err != nil {
 			return err
 		}
 	}
 	hasOther := isOther(knownEmail, email) || isOther(knownCredential, credential)
+	// A new key is the same person's where the address is, see ownerTerm.
+	hasOtherOwner := isOther(knownEmail, email) || hasOther && (knownEmail == "" || email == "")
 	_, err = t.Exec(`UPDATE accounts SET left_at = NULL, holder = holder + ?2, since = iif(?2, ?3, since),
-		email = iif(?4 = '', email, ?4), credential = iif(?5 = '', credential, ?5) WHERE name = ?1`,
-		name, hasOther, t.at.UnixMilli(), email, credential)
+		owned_since = iif(?6, ?3, owned_since), email = iif(?4 = '', email, ?4), credential = iif(?5 = '', credential, ?5) WHERE name = ?1`,
+		name, hasOther, t.at.UnixMilli(), email, credential, hasOtherOwner)
 	if err == nil && hasOther {
 		_, err = t.Exec(endWalks, name)
 	}
 	return err
 }
 
-// keepForbidden leaves recordings forbidden to the person with an address whose account becomes
-// another person's. It logs all that are forbidden to somebody, since an address tells whom.
-func (t *applying) keepForbidden(account, email string) error {
+// keepForbidden leaves recordings forbidden to the person with an address whose account gets
+// another one, or becomes another person's. A credential is one person's (specification 5.2):
+// where it is the same, they stay forbidden to the account as well. It logs all that are
+// forbidden to somebody, since an address tells whom.
+func (t *applying) keepForbidden(account, email string, isSamePerson bool) error {
 	var ids []int64
-	err := t.Each(`UPDATE downloads SET forbidden_to = (SELECT json_group_array(iif(value = ?1 AND ?2 <> '', ?2, value)) FROM json_each(forbidden_to))
-		WHERE forbidden_to <> '[]' RETURNING recording_id`, []any{account, email}, func(rows *sql.Rows) error {
+	err := t.Each(`UPDATE downloads SET forbidden_to = (SELECT json_group_array(value) FROM (
+			SELECT value FROM json_each(forbidden_to) WHERE value <> ?1 OR ?2 = '' OR ?3
+			UNION SELECT value FROM (SELECT ?1 AS value WHERE ?3 UNION SELECT ?2) WHERE ?2 IN (SELECT `+ownerTerm("value")+` FROM json_each(forbidden_to))))
+		WHERE forbidden_to <> '[]' RETURNING recording_id`, []any{account, email, isSamePerson}, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)

@@ -178,6 +178,7 @@ func (w *world) upgrade(*rand.Rand) {
 			ALTER TABLE downloads DROP COLUMN sha256;
 			ALTER TABLE downloads DROP COLUMN forbidden_to;
 			DROP TABLE first_reads; DROP TABLE former_terms;
+			ALTER TABLE accounts DROP COLUMN owned_since;
 			DELETE FROM goose_db_version WHERE version_id > 50;
 			UPDATE parts SET revision_id = (SELECT min(id) FROM revisions r WHERE r.recording_id = parts.recording_id AND r.part = parts.part),
 				folded = NULL WHERE part = 'meeting' AND revision_id IS NOT NULL;
