@@ -141,7 +141,7 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 	if i < 0 {
 		return nil, fmt.Errorf("%s has no archive.db", g.Path())
 	}
-	if err := generation.CheckFiles(ctx, g.Place, g.Files[i:i+1]); err != nil {
+	if err := checkBackup(ctx, g, g.Files[i]); err != nil {
 		return nil, err
 	}
 	r, err := g.Open(ctx, g.Files[i], s.keys)
@@ -164,6 +164,21 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 	db := sqlite.Connect(to, "?mode=ro&immutable=1", nil)
 	s.opened[g.Name] = db
 	return db, nil
+}
+
+// checkBackup compares a file of a generation with its description. It fails with a
+// [generation.DamagedError], or with another error where the generation has gone away since it
+// was listed, such as with its disk: then nobody knows what it has.
+func checkBackup(ctx context.Context, g generation.Generation, f generation.File) error {
+	err := generation.CheckFiles(ctx, g.Place, []generation.File{f})
+	if _, ok := errors.AsType[*generation.DamagedError](err); ok {
+		manifest, gone := g.Place.Open(ctx, g.ManifestFile())
+		if gone != nil {
+			return fmt.Errorf("%s cannot be read any more, and may have it: %w", g.Path(), gone)
+		}
+		return errors.Join(err, manifest.Close())
+	}
+	return err
 }
 
 // makeRoom removes unpacked databases, those of the oldest generations first, until the disk has
@@ -194,7 +209,7 @@ func (s *BackupSource) openRecording(ctx context.Context, sha string) (io.ReadCl
 			if f.PlainSHA256 != sha || !strings.HasPrefix(f.Path, "media/") {
 				continue
 			}
-			err := generation.CheckFiles(ctx, g.Place, []generation.File{f})
+			err := checkBackup(ctx, g, f)
 			if _, ok := errors.AsType[*generation.DamagedError](err); ok {
 				continue // an older one may have it
 			}
@@ -202,9 +217,7 @@ func (s *BackupSource) openRecording(ctx context.Context, sha string) (io.ReadCl
 				return nil, "", err
 			}
 			r, err := g.Open(ctx, f, s.keys)
-			if !errors.Is(err, os.ErrNotExist) {
-				return r, g.Path(), err
-			}
+			return r, g.Path(), err
 		}
 	}
 	return nil, "", cmp.Or(s.unread, ErrNotFound)

@@ -206,3 +206,34 @@ func TestRepairLosesNothingThatAnUnreadBackupMayHave(t *testing.T) {
 		t.Errorf("%+v: %s", v, damages)
 	}
 }
+
+// TestRepairLosesNothingWhereTheBackupsGoAway repairs from a disk that goes away once it is open,
+// and again when it is back.
+func TestRepairLosesNothingWhereTheBackupsGoAway(t *testing.T) {
+	t.Parallel()
+	a, dest := archivetest.New(t), filepath.Join(t.TempDir(), "usb")
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "T", "said"))
+	recording := archivetest.Attach(t, a, 1, "moving pictures")
+	before := contents(t, a)
+	backUp(t, a, dest, Options{})
+	must(t, os.Remove(blobPath(a, recording.SHA256)))
+	archivetest.Damage(t, mainDB(a), `DELETE FROM bodies WHERE revision_id = (SELECT revision_id FROM parts WHERE recording_id = 1 AND part = 'transcript')`)
+	for _, isAway := range []bool{true, false} {
+		from, err := a.OpenBackupSource(t.Context(), dest)
+		must(t, err)
+		if isAway {
+			must(t, os.Rename(dest, dest+".away"))
+		}
+		v, damages := verify(t, a, archive.VerifyOptions{Repair: true, From: from})
+		must(t, from.Close())
+		if v.Lost > 0 || isAway != (v.Repaired == 0) || isAway && strings.Count(fmt.Sprint(damages), "cannot be read any more, and may have it") != 2 {
+			t.Errorf("away %t: %+v: %v", isAway, v, damages)
+		}
+		if isAway {
+			must(t, os.Rename(dest+".away", dest))
+		}
+	}
+	if after := contents(t, a); after != before {
+		t.Errorf("it has become %s", after)
+	}
+}
