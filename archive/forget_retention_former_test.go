@@ -293,7 +293,7 @@ func TestAnUpgradeEndsNoNotice(t *testing.T) {
 	w.attach()
 	dir := w.a.Dir()
 	must(t, w.a.Close())
-	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE former_terms; DELETE FROM goose_db_version WHERE version_id >= 83;
+	damageDatabase(t, filepath.Join(dir, "archive.db"), undo83+`
 		UPDATE marks SET value = CAST(json_set(CAST(value AS TEXT), '$.noticed', (SELECT max(seq) - 1 FROM changes WHERE part = 'meeting'), '$.kept', json('{"3":0}')) AS BLOB)
 			WHERE key = 'retention-rules'`)
 	got, err := columnOf(openArchive(t, dir).db, `SELECT recording_id FROM former_terms WHERE noticed_ran IS NULL ORDER BY 1`)

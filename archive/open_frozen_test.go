@@ -140,6 +140,13 @@ func TestAnInboxOfAnEarlierVersionSaysHowFar(t *testing.T) {
 	}
 }
 
+// Each of these takes back a migration of archive.db, and those after it.
+const (
+	undo83 = `DROP TABLE former_terms; ALTER TABLE accounts DROP COLUMN owned_since; DELETE FROM goose_db_version WHERE version_id >= 83;`
+	undo82 = undo83 + `DROP TABLE first_reads; DELETE FROM goose_db_version WHERE version_id = 82;`
+	undo81 = undo82 + `ALTER TABLE downloads DROP COLUMN forbidden_to; DELETE FROM goose_db_version WHERE version_id = 81;`
+)
+
 // TestAMigrationSaysHowFar opens a large archive of an earlier version: the log has each stage,
 // and how far the copy is and how long the rest takes, or which step is under way for how long.
 func TestAMigrationSaysHowFar(t *testing.T) {
@@ -147,7 +154,7 @@ func TestAMigrationSaysHowFar(t *testing.T) {
 	if err := openArchive(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
-	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DROP TABLE former_terms; ALTER TABLE accounts DROP COLUMN owned_since; DELETE FROM goose_db_version WHERE version_id >= 82;
+	damageDatabase(t, filepath.Join(dir, "archive.db"), undo82+`
 		CREATE TABLE large AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 16) SELECT randomblob(1000000) FROM n`)
 	var log bytes.Buffer
 	a, err := Open(t.Context(), Options{Dir: dir, Logger: zerolog.New(&log), ReportInterval: time.Millisecond})
@@ -200,8 +207,7 @@ func TestFirstReadsOfAnEarlierVersion(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DROP TABLE former_terms; ALTER TABLE accounts DROP COLUMN owned_since;
-		DELETE FROM goose_db_version WHERE version_id >= 82;
+	damageDatabase(t, filepath.Join(dir, "archive.db"), undo82+`
 		INSERT INTO accounts (name, holder, email, credential, since) VALUES ('anna', 1, '', '', 900), ('bob', 2, '', '', 500);
 		INSERT INTO sightings (recording_id, account, query, first_at, last_at, holder) VALUES
 			(1, 'anna', '', 300, 400, 1), (2, 'anna', '', 200, 400, 1), (2, 'anna', 'teams:x', 350, 400, 1),
@@ -222,8 +228,7 @@ func TestRefusalsOfAnEarlierVersion(t *testing.T) {
 	if err := openArchive(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
-	damageDatabase(t, filepath.Join(dir, "archive.db"), `DROP TABLE first_reads; DROP TABLE former_terms; ALTER TABLE accounts DROP COLUMN owned_since; ALTER TABLE downloads DROP COLUMN forbidden_to;
-		DELETE FROM goose_db_version WHERE version_id >= 81;
+	damageDatabase(t, filepath.Join(dir, "archive.db"), undo81+`
 		INSERT INTO downloads (recording_id, state, due_at, refused_by) VALUES
 			(1, 'done', 0, '["dan"]'), (2, 'refused', 0, '["dan","eve"]'), (3, 'none', 0, '["dan"]'), (4, 'done', 0, '[]')`)
 	got, err := columnOf(openArchive(t, dir).db, `SELECT recording_id || ' ' || forbidden_to FROM downloads ORDER BY recording_id`)
