@@ -102,7 +102,7 @@ func (w *ruled) check(kept bool, when string) {
 	}
 }
 
-// TestARecordingWaitsAfterAChange has the service change what the rules go by, also where there
+// TestARecordingWaitsAfterAChange has the service change the team, the type or the start, also where there
 // was nothing before, and where two versions gave it.
 func TestARecordingWaitsAfterAChange(t *testing.T) {
 	testrun.SkipUnderRace(t)

@@ -168,7 +168,7 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 
 // checkBackup compares a file of a generation with its description. It fails with a
 // [generation.DamagedError], or with another error where the generation has gone away since it
-// was listed, such as with its disk: then nobody knows what it has.
+// was listed, such as with its disk: then its content is unknown.
 func checkBackup(ctx context.Context, g generation.Generation, f generation.File) error {
 	err := generation.CheckFiles(ctx, g.Place, []generation.File{f})
 	if _, ok := errors.AsType[*generation.DamagedError](err); ok {

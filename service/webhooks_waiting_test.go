@@ -28,7 +28,7 @@ func sharedBy(name string, id int, sharedWith string) string {
 }
 
 // A webhook whose owner has no status when a meeting is finalised, as for a night in which a list
-// could not be read, is decided when the owner has one again, by what is visible then.
+// could not be read, is decided when the owner has one again, by the rights of that moment.
 func TestAWebhookWaitsForTheStatusOfItsOwner(t *testing.T) {
 	const cy = "cy@acme.example"
 	for name, c := range map[string]struct {

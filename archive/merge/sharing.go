@@ -21,7 +21,7 @@ type sharing struct {
 type Gist struct {
 	sharing
 	says bool // with whom the meeting is shared
-	// terms is a hash of what rules of retention go by.
+	// terms is a hash of the values by which rules of retention choose.
 	terms [sha256.Size]byte
 }
 
