@@ -65,23 +65,18 @@ func TestAnAccountThatWaitsHoldsUpNoOther(t *testing.T) {
 func TestAnotherAccountIsAskedForARecording(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	for _, code := range []int{http.StatusBadRequest, http.StatusInternalServerError} {
-		t.Run(fmt.Sprint(code), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				newest := rig.Today().Add(-time.Hour)
-				u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, append(rig.Meetings(1, newest, time.Hour), meetingOfBob(90, newest)...))
-				share(t, u, fmt.Sprintf(`{"recording_id": 90, "user": %q}`, rig.Person))
-				refuse(u, code, func(r *http.Request) bool { return r.Method == http.MethodPost && isOf(u, r) })
-				ar := rig.NewArchive(t, archivetest.Dir(t))
-				_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
-					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
-				defer stop()
-				time.Sleep(day)
-				if d := queued(t, ar, 90); d.State != archive.DownloadDone {
-					t.Errorf("after a day, requested %d times: %+v", len(requested(u, 90)), d)
-				}
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, append(rig.Meetings(1, newest, time.Hour), meetingOfBob(90, newest)...))
+		share(t, u, fmt.Sprintf(`{"recording_id": 90, "user": %q}`, rig.Person))
+		refuse(u, http.StatusBadRequest, func(r *http.Request) bool { return r.Method == http.MethodPost && isOf(u, r) })
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
+		defer stop()
+		time.Sleep(day)
+		if d := queued(t, ar, 90); d.State != archive.DownloadDone {
+			t.Errorf("after a day, requested %d times: %+v", len(requested(u, 90)), d)
+		}
+	})
 }
