@@ -194,8 +194,8 @@ func scanUser(rows *sql.Rows, u *api.User) error {
 	return err
 }
 
-// userRows returns the rows of the table for some users. An address of several users is the one's
-// who is active, since deactivated users may have had it before; else it is the first one's.
+// userRows returns the rows of the table for some users. Of several users with one address the
+// active one counts, since a deactivated one may have had it before, and else the first.
 func userRows(account string, users []api.User) ([][]any, error) {
 	rows := make([][]any, 0, len(users))
 	places := map[any]int{}

@@ -104,7 +104,8 @@ func (s *schedule) table(job string) (table timetable, change <-chan struct{}) {
 	return table, s.change
 }
 
-// SetSchedule replaces the schedule, also while [Syncer.Run] goes on. A job that runs goes on. It changes nothing when an expression does not parse or never fires.
+// SetSchedule replaces the schedule, also while [Syncer.Run] and a job go on. It changes nothing
+// when an expression does not parse or never fires.
 func (s *Syncer) SetSchedule(next Schedule) error {
 	tables, err := next.parse()
 	if err != nil {
