@@ -37,7 +37,7 @@ func newEntrySiteWith(t testing.TB, people access.Options, change func(*Options)
 	s := &entrySite{site: newSampleSite(t)}
 	s.site.Close()
 	var err error
-	people.Archive, people.Now = s.archive, func() time.Time { return *s.now.Load() }
+	people.Archive, people.Now, people.EndOutlets = s.archive, func() time.Time { return *s.now.Load() }, s.notes.EndOutlets
 	if s.people, err = access.Open(t.Context(), people); err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,12 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
-	"minutebook/archive"
 	"minutebook/web/access"
 )
 
@@ -232,13 +230,11 @@ func (s *server) acceptInvitation(w http.ResponseWriter, r *http.Request) error 
 		p.Notice = "The two passwords differ: type the same one twice."
 		return s.renderInvitation(w, r, http.StatusUnprocessableEntity, p)
 	}
-	if err := access.CheckNewPassword(password); err != nil { // before anything is reset
+	person, err := people.AcceptInvitation(r.Context(), p.Secret, password)
+	if errors.Is(err, access.ErrPassword) {
 		p.Notice = sentence(err)
 		return s.renderInvitation(w, r, http.StatusUnprocessableEntity, p)
 	}
-	person, err := s.reset(r.Context(), p.Person.ID, func() (access.Person, error) {
-		return people.AcceptInvitation(r.Context(), p.Secret, password)
-	})
 	if err != nil {
 		return s.refuseInvitation(err)
 	}
@@ -246,41 +242,5 @@ func (s *server) acceptInvitation(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
-	return nil
-}
-
-// reset accepts an invitation of a person and ends the feeds and webhooks of their saved
-// searches, which somebody else may have got hold of. They lie in another file than
-// passwords: they end first, so that no crash leaves them open, and again for those that a
-// session made meanwhile, which is ended then.
-func (s *server) reset(ctx context.Context, person int64, accept func() (access.Person, error)) (accepted access.Person, err error) {
-	if err = s.endOutlets(ctx, person); err != nil {
-		return accepted, err
-	}
-	if accepted, err = accept(); err != nil {
-		return accepted, err
-	}
-	return accepted, s.endOutlets(ctx, person)
-}
-
-// endOutlets ends the feeds and webhooks of a person's saved searches. E-mail stays: it goes
-// to the person's own addresses.
-func (s *server) endOutlets(ctx context.Context, person int64) error {
-	all, err := s.Notes.Saved(ctx, person)
-	if err != nil {
-		return err
-	}
-	for _, saved := range all {
-		var err error
-		if saved.HasFeed {
-			err = s.Notes.EndFeed(ctx, person, saved.ID, time.Time{})
-		}
-		if err == nil && saved.Notify != "" && saved.MailTo() == "" {
-			_, err = s.Notes.SetNotify(ctx, person, saved.ID, "", time.Time{})
-		}
-		if err != nil && !errors.Is(err, archive.ErrNotFound) { // it was deleted meanwhile
-			return err
-		}
-	}
 	return nil
 }

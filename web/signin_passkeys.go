@@ -286,9 +286,9 @@ func (s *server) beginInvitedPasskey(w http.ResponseWriter, r *http.Request) err
 }
 
 func (s *server) finishInvitedPasskey(w http.ResponseWriter, r *http.Request) error {
-	var invited access.Person
-	n, credential, err := s.readPasskey(w, r, func(n newPasskey) (_ int64, err error) {
-		if invited, err = s.Entry.People.Invitation(r.Context(), n.Secret); err != nil {
+	n, credential, err := s.readPasskey(w, r, func(n newPasskey) (int64, error) {
+		invited, err := s.Entry.People.Invitation(r.Context(), n.Secret)
+		if err != nil {
 			return 0, s.refuseInvitation(err)
 		}
 		return invited.ID, nil
@@ -296,9 +296,7 @@ func (s *server) finishInvitedPasskey(w http.ResponseWriter, r *http.Request) er
 	if err != nil {
 		return err
 	}
-	person, err := s.reset(r.Context(), invited.ID, func() (access.Person, error) {
-		return s.Entry.People.AcceptInvitationByPasskey(r.Context(), n.Secret, n.Label, credential)
-	})
+	person, err := s.Entry.People.AcceptInvitationByPasskey(r.Context(), n.Secret, n.Label, credential)
 	if err != nil {
 		return s.refuseInvitation(err)
 	}

@@ -8,7 +8,8 @@
 //	tick.go     action items that were ticked off
 //	merge.go    judgements about persons, and their undoing
 //	groups.go   the persons that follow from the judgements
-//	saved.go    saved searches, their feeds and addresses for notifications
+//	saved.go    saved searches
+//	outlets.go  their feeds and addresses for notifications
 //	notified.go the meetings that were notified
 //	looked.go   up to where a person has looked
 //	forget.go   the erasure of a meeting

@@ -22,12 +22,21 @@ func (app *application) Access(ctx context.Context) (*access.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := access.Open(ctx, access.Options{Archive: app.archive, AccountKeys: keys, Now: time.Now, Logger: app.log})
+	db, err := access.Open(ctx, access.Options{Archive: app.archive, AccountKeys: keys, EndOutlets: app.endOutlets, Now: time.Now, Logger: app.log})
 	if err != nil {
 		return nil, err
 	}
 	app.access = db
 	return db, nil
+}
+
+// endOutlets ends the feeds and webhooks of a person's saved searches.
+func (app *application) endOutlets(ctx context.Context, person int64) error {
+	db, err := app.Notes(ctx)
+	if err != nil {
+		return err
+	}
+	return db.EndOutlets(ctx, person)
 }
 
 // parseAccountKeys returns the keys of people's own accounts, nil where there are none.

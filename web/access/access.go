@@ -51,7 +51,10 @@ type Options struct {
 	// AccountKeys encrypt the secrets of the accounts that people connect: the first
 	// key encrypts new secrets, the others decrypt those stored earlier. Without any, nobody connects an account.
 	AccountKeys [][]byte
-	Logger      zerolog.Logger
+	// EndOutlets ends the feeds and webhooks of a person's saved searches, which lie in
+	// another file, before the commit that ends the person's secrets. It may not use the DB.
+	EndOutlets func(ctx context.Context, person int64) error // nil: there are none
+	Logger     zerolog.Logger
 }
 
 // DB is the open access.db. It is safe for concurrent use. It belongs to its
@@ -64,6 +67,8 @@ type DB struct {
 	hashing chan struct{} // one element for each password that is computed
 	keys    []accountKey
 	bell    *bell // rings at every change of people
+
+	endOutlets func(ctx context.Context, person int64) error // nil: there are none
 }
 
 // Migrations returns the migrations of access.db.
@@ -85,7 +90,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
 	}
 	d := &DB{archive: o.Archive, db: db, now: o.Now,
-		log: o.Logger.With().Str("room", "access").Logger(), hashing: make(chan struct{}, maxHashing), bell: newBell()}
+		log: o.Logger.With().Str("room", "access").Logger(), hashing: make(chan struct{}, maxHashing), bell: newBell(), endOutlets: o.EndOutlets}
 	for _, raw := range o.AccountKeys {
 		key, err := newAccountKey(raw)
 		if err != nil {

@@ -9,6 +9,7 @@
 //
 //	access.go         DB, its options, the errors
 //	people.go         people as they are; people_change.go adds, changes, removes
+//	identities.go     whom an OpenID provider knows as which person
 //	join.go           people whom a proxy or a provider names
 //	passwords.go      argon2id, two at a time; the check of a sign-in
 //	invitations.go    one-time links, which set a password

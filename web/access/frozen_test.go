@@ -2,7 +2,10 @@ package access
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/hex"
+	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -76,5 +79,29 @@ func TestWaysInOfTheFirstRelease(t *testing.T) {
 	}
 	if secret, err := f.AccountSecret(ctx, service, account.ID); err != nil || string(secret) != "mbk_TUW626ZGtCycrgIqWHJXYgZ7Yf42GBiVA3ci9VEf2bY" {
 		t.Errorf("its secret is %q, %v", secret, err)
+	}
+}
+
+// TestAnIdentityOfBeforeAnAliasWasTaken has a person of 0.9.0 whose alias was taken after an
+// identity had entered. Nobody knows by which address that was: it enters anew, by an address
+// that the person has.
+func TestAnIdentityOfBeforeAnAliasWasTaken(t *testing.T) {
+	dir := frozen.Directory(t, "0.9.0")
+	db, err := sql.Open("sqlite3", filepath.Join(dir, Name))
+	if err == nil {
+		_, err = db.Exec(`INSERT INTO audit (at, actor, kind, ids, previous, hash) SELECT linked_at + 1, 'command', ?, '{"person":3}', x'', x'' FROM identities`, AddressRemoved)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f := openFixture(t, dir)
+	lucia, err := f.Person(t.Context(), 3)
+	wantErr(t, "read the person", err, nil)
+	claims := Claims{Issuer: "https://id.tidewell.example", Subject: "lf-7", Address: "another@tidewell.example", Verified: true}
+	_, err = f.PersonByClaims(t.Context(), claims, Entrance{Join: JoinInvited})
+	wantErr(t, "by an address that the person does not have", err, ErrNotInvited)
+	claims.Address = lucia.Address()
+	if p, err := f.PersonByClaims(t.Context(), claims, Entrance{Join: JoinInvited}); err != nil || p.ID != lucia.ID {
+		t.Errorf("by the person's address enters person %d, %v", p.ID, err)
 	}
 }

@@ -70,8 +70,11 @@ func (d *DB) PersonByClaims(ctx context.Context, c Claims, rules Entrance) (Pers
 		return Person{}, err
 	}
 	p, err := d.personByIdentity(ctx, c)
-	if errors.Is(err, ErrNotFound) {
+	switch {
+	case errors.Is(err, ErrNotFound):
 		p, err = d.linkIdentity(ctx, c, rules)
+	case err == nil:
+		err = d.noteAddress(ctx, c)
 	}
 	if err == nil {
 		err = d.CheckIn(ctx, p)
@@ -84,7 +87,9 @@ func (d *DB) PersonByClaims(ctx context.Context, c Claims, rules Entrance) (Pers
 		if err != nil && !errors.Is(err, ErrLastAdmin) {
 			return Person{}, err
 		}
-		return d.Person(ctx, p.ID)
+		now, err := d.Person(ctx, p.ID)
+		now.stamp = p.stamp // the sign-in can have been ended meanwhile
+		return now, err
 	}
 	return p, nil
 }
@@ -92,6 +97,18 @@ func (d *DB) PersonByClaims(ctx context.Context, c Claims, rules Entrance) (Pers
 // personByIdentity returns the person that an identity was linked to.
 func (d *DB) personByIdentity(ctx context.Context, c Claims) (Person, error) {
 	return findPerson(ctx, d.db.R, `p.removed_at IS NULL AND p.id = (SELECT person FROM identities WHERE issuer = ? AND subject = ?)`, c.Issuer, c.Subject)
+}
+
+// noteAddress notes that an identity enters by an address, if its person has it. The provider
+// can have another one by now, which gives the person nothing.
+func (d *DB) noteAddress(ctx context.Context, c Claims) error {
+	_, err := d.db.ExecContext(ctx, `UPDATE identities SET address = ?3 WHERE issuer = ?1 AND subject = ?2 AND address IS NOT ?3
+		AND EXISTS (SELECT 1 FROM addresses a WHERE a.person = identities.person AND a.address = ?3 AND a.ended = 0)`,
+		c.Issuer, c.Subject, api.FoldEmail(c.Address))
+	if err != nil {
+		return fmt.Errorf("note the address of an identity: %w", err)
+	}
+	return nil
 }
 
 // linkIdentity links a new identity to the person with its address, who is added
@@ -125,9 +142,9 @@ func (d *DB) linkIdentity(ctx context.Context, c Claims, rules Entrance) (Person
 			return ErrOtherOne
 		}
 		// The identity of a removed person, who was added again, moves to the new one.
-		_, err = tx.ExecContext(ctx, `INSERT INTO identities (issuer, subject, person, linked_at) VALUES (?, ?, ?, ?)
-			ON CONFLICT (issuer, subject) DO UPDATE SET person = excluded.person, linked_at = excluded.linked_at`,
-			c.Issuer, c.Subject, p.ID, d.now().UnixMilli())
+		_, err = tx.ExecContext(ctx, `INSERT INTO identities (issuer, subject, person, linked_at, address) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (issuer, subject) DO UPDATE SET person = excluded.person, linked_at = excluded.linked_at, address = excluded.address`,
+			c.Issuer, c.Subject, p.ID, d.now().UnixMilli(), api.FoldEmail(c.Address))
 		if err != nil {
 			return fmt.Errorf("link identity: %w", err)
 		}
@@ -162,4 +179,39 @@ func (d *DB) mayJoin(ctx context.Context, c Claims, rules Entrance) error {
 		}
 	}
 	return ErrNotInvited
+}
+
+// endIdentities ends the identities that entered as a person by an address, or by one that is
+// not known, and the sessions by a provider. The owner of an entry is the person, whom the
+// provider may know by another address. The owner of an alias need not be: whatever was made
+// since an identity entered by it ends too, since that may have been somebody else.
+func (d *DB) endIdentities(ctx context.Context, tx *sql.Tx, person int64, address string, isEntry bool) error {
+	var since sql.NullInt64
+	err := tx.QueryRowContext(ctx, `SELECT min(linked_at) FROM identities WHERE person = ? AND address = ?`, person, address).Scan(&since)
+	if err != nil {
+		return fmt.Errorf("read identities: %w", err)
+	}
+	done, err := tx.ExecContext(ctx, `DELETE FROM identities WHERE person = ?1 AND coalesce(address, ?2) = ?2`, person, address)
+	if err != nil {
+		return fmt.Errorf("end identities: %w", err)
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE person = ? AND method = ?`, person, MethodOIDC); err != nil {
+		return fmt.Errorf("end sessions: %w", err)
+	}
+	if isEntry || !since.Valid {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE person = ? AND created_at >= ?`, person, since); err != nil {
+		return fmt.Errorf("end sessions: %w", err)
+	}
+	// An audit that was pruned does not tell whether the password is older.
+	_, err = tx.ExecContext(ctx, `UPDATE people SET password = NULL WHERE id = ?1 AND ((SELECT at FROM audit ORDER BY seq LIMIT 1) > ?2
+		OR EXISTS (SELECT 1 FROM audit WHERE kind = ?3 AND ids ->> '$.person' = ?1 AND at >= ?2))`, person, since, PasswordSet)
+	if err != nil {
+		return fmt.Errorf("end password: %w", err)
+	}
+	return d.endSecrets(ctx, tx, person, since.Int64)
 }

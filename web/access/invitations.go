@@ -147,7 +147,7 @@ func (d *DB) acceptInvitation(ctx context.Context, secret string, store func(tx 
 		if err := endInvitations(ctx, tx, person, d.now()); err != nil {
 			return err
 		}
-		if err := d.endSecrets(ctx, tx, person); err != nil {
+		if err := d.endSecrets(ctx, tx, person, 0); err != nil {
 			return err
 		}
 		if err := store(tx, person); err != nil {
@@ -162,13 +162,14 @@ func (d *DB) acceptInvitation(ctx context.Context, secret string, store func(tx 
 	return accepted, err
 }
 
-// endSecrets ends the passkeys and the tokens of a person.
-func (d *DB) endSecrets(ctx context.Context, tx *sql.Tx, person int64) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM passkeys WHERE person = ?`, person); err != nil {
+// endSecrets ends the passkeys and tokens of a person that were made since a time, in
+// milliseconds UTC, and the feeds and webhooks of the person's saved searches.
+func (d *DB) endSecrets(ctx context.Context, tx *sql.Tx, person, since int64) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM passkeys WHERE person = ? AND created_at >= ?`, person, since); err != nil {
 		return fmt.Errorf("end passkeys: %w", err)
 	}
-	tokens, err := sqlite.Column[int64](ctx, tx, `UPDATE tokens SET revoked_at = ? WHERE person = ? AND revoked_at IS NULL RETURNING id`,
-		d.now().UnixMilli(), person)
+	tokens, err := sqlite.Column[int64](ctx, tx, `UPDATE tokens SET revoked_at = ? WHERE person = ? AND created_at >= ? AND revoked_at IS NULL RETURNING id`,
+		d.now().UnixMilli(), person, since)
 	if err != nil {
 		return fmt.Errorf("end tokens: %w", err)
 	}
@@ -177,5 +178,8 @@ func (d *DB) endSecrets(ctx context.Context, tx *sql.Tx, person int64) error {
 			return err
 		}
 	}
-	return nil
+	if d.endOutlets == nil {
+		return nil
+	}
+	return d.endOutlets(ctx, person)
 }

@@ -132,21 +132,30 @@ func (d *DB) AddAddress(ctx context.Context, by Actor, person int64, address str
 	})
 }
 
-// RemoveAddress takes an address from a person. When it was the main one, the next
-// oldest is. The only one cannot be removed: [ErrLastAddress].
+// RemoveAddress takes an address from a person, and with it what it opened: see
+// [DB.endIdentities]. When it was the main one, the next oldest is. Open invitations, one of
+// which may have been sent there, and sign-ins that are under way end. The only address cannot
+// be removed: [ErrLastAddress].
 func (d *DB) RemoveAddress(ctx context.Context, by Actor, person int64, address string) error {
+	address = api.FoldEmail(address)
 	return d.changePerson(ctx, by, AddressRemoved, person, func(tx *sql.Tx, p Person) error {
-		done, err := tx.ExecContext(ctx, `DELETE FROM addresses WHERE person = ? AND address = ?`, person, api.FoldEmail(address))
-		if err != nil {
+		var isEntry bool
+		err := tx.QueryRowContext(ctx, `DELETE FROM addresses WHERE person = ? AND address = ? RETURNING entry`, person, address).Scan(&isEntry)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return ErrNotFound
+		case err != nil:
 			return fmt.Errorf("remove address: %w", err)
-		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, ErrNotFound)
-		}
-		if len(p.Addresses) == 1 {
+		case len(p.Addresses) == 1:
 			return ErrLastAddress
 		}
-		return nil
+		if err := endInvitations(ctx, tx, person, d.now()); err != nil {
+			return err
+		}
+		if err := d.endIdentities(ctx, tx, person, address, isEntry); err != nil {
+			return err
+		}
+		return changeStamp(ctx, tx, person)
 	})
 }
 
