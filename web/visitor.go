@@ -93,7 +93,7 @@ func (s *server) visited(h handler, fail func(http.ResponseWriter, *http.Request
 		if err == nil {
 			ctx := context.WithValue(r.Context(), visitorKey{}, v)
 			if v.Person != nil {
-				ctx = access.ActingAs(ctx, *v.Person)
+				ctx = notes.Guarded(access.ActingAs(ctx, *v.Person), s.Entry.People.WhileActing)
 			}
 			r = r.WithContext(ctx)
 			err = h(w, r)

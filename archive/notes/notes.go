@@ -85,9 +85,24 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// write runs fn in a write transaction.
-func (d *DB) write(ctx context.Context, action string, fn func(*sql.Tx) error) error {
-	if err := d.db.WriteTx(ctx, fn); err != nil {
+type guardKey struct{}
+
+// Guarded returns a context whose writes are done by guard: it calls write while nothing can
+// take the right to write from the person who asked, or fails without calling it. guard may
+// not use the DB.
+func Guarded(ctx context.Context, guard func(ctx context.Context, write func() error) error) context.Context {
+	return context.WithValue(ctx, guardKey{}, guard)
+}
+
+// write runs fn in a write transaction, within the guard of the context.
+func (d *DB) write(ctx context.Context, action string, fn func(*sql.Tx) error) (err error) {
+	write := func() error { return d.db.WriteTx(ctx, fn) }
+	if guard, ok := ctx.Value(guardKey{}).(func(context.Context, func() error) error); ok {
+		err = guard(ctx, write)
+	} else {
+		err = write()
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", action, err)
 	}
 	return nil

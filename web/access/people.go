@@ -25,7 +25,8 @@ type Person struct {
 	CreatedAt   time.Time `json:"created_at"`
 	RemovedAt   time.Time `json:"removed_at,omitzero"`
 
-	stamp int64 // another one once a way to sign in has ended
+	stamp   int64 // another one once a way to sign in has ended
+	session int64 // by which the person was read; 0: by none
 }
 
 // Actor returns the person as an actor of audit rows.

@@ -130,6 +130,7 @@ func (d *DB) Session(ctx context.Context, secret string) (Session, Person, error
 		return Session{}, Person{}, orElse(err, ErrNoSession)
 	}
 	d.noteSession(ctx, &s, now)
+	p.session = s.ID
 	return s, p, nil
 }
 
