@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // maxAddress is the length of the longest e-mail address in bytes (RFC 5321).
@@ -173,7 +174,7 @@ func (d *DB) SetAdmin(ctx context.Context, by Actor, person int64, admin bool) e
 		if _, err := tx.ExecContext(ctx, `UPDATE people SET admin = ? WHERE id = ?`, admin, person); err != nil {
 			return fmt.Errorf("change admin: %w", err)
 		}
-		return keepAdmin(ctx, tx, p)
+		return d.keepAdmin(ctx, tx, p)
 	})
 	if errors.Is(err, errUnchanged) {
 		return nil
@@ -184,11 +185,17 @@ func (d *DB) SetAdmin(ctx context.Context, by Actor, person int64, admin bool) e
 // errUnchanged rolls back a change that would change nothing.
 var errUnchanged = errors.New("nothing to change")
 
-// keepAdmin refuses a change of p that leaves no admin.
-func keepAdmin(ctx context.Context, tx *sql.Tx, p Person) error {
-	var left bool
-	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM people WHERE admin = 1 AND removed_at IS NULL)`).Scan(&left)
-	if err == nil && p.Admin && !left {
+// keepAdmin refuses a change of p that leaves no admin who may enter.
+func (d *DB) keepAdmin(ctx context.Context, tx *sql.Tx, p Person) error {
+	if !p.Admin {
+		return nil
+	}
+	admins, err := sqlite.List(ctx, tx, scanPerson, `SELECT `+personColumns+` FROM people p WHERE p.admin = 1 AND p.removed_at IS NULL`)
+	if err != nil {
+		return fmt.Errorf("look for another admin: %w", err)
+	}
+	out, err := d.Out(ctx, admins)
+	if err == nil && len(out) == len(admins) {
 		err = ErrLastAdmin
 	}
 	return err
@@ -216,6 +223,6 @@ func (d *DB) RemovePerson(ctx context.Context, by Actor, person int64) error {
 				return fmt.Errorf("remove person: %w", err)
 			}
 		}
-		return keepAdmin(ctx, tx, p)
+		return d.keepAdmin(ctx, tx, p)
 	})
 }

@@ -105,6 +105,19 @@ func TestTheLastAdminStays(t *testing.T) {
 	}
 }
 
+// An admin whom the directory calls deactivated cannot enter: the one who can is the last.
+func TestTheLastAdminWhoMayEnterStays(t *testing.T) {
+	f := newFixture(t)
+	ann, bob := f.add(t, "ann@example.com", true), f.add(t, "bob@example.com", true)
+	f.putUsers(t, map[string]string{"ann@example.com": api.StatusActive, "bob@example.com": api.StatusDeactivated})
+	wantErr(t, "end the last", f.SetAdmin(t.Context(), ActorCommand, ann.ID, false), ErrLastAdmin)
+	wantErr(t, "remove the last", f.RemovePerson(t.Context(), ActorCommand, ann.ID), ErrLastAdmin)
+	wantErr(t, "end the deactivated one", f.SetAdmin(t.Context(), ActorCommand, bob.ID, false), nil)
+	bob = f.again(t, bob)
+	wantErr(t, "make an admin again", f.SetAdmin(t.Context(), ActorCommand, bob.ID, true), nil)
+	wantErr(t, "remove the deactivated one", f.RemovePerson(t.Context(), ActorCommand, bob.ID), nil)
+}
+
 // Two admins who end each other at the same moment: one of them stays.
 func TestTheLastAdminStaysWhenTwoEndEachOther(t *testing.T) {
 	f := newFixture(t)
