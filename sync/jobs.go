@@ -76,13 +76,13 @@ func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, 
 		s.reportHealth(job+" of "+a.Name, err)
 		return err
 	}
-	f := archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error(), NextTry: s.nextTry(a, job, retry)}
-	if unwritten := s.archive.RecordFailure(ctx, f); unwritten != nil {
-		// The archive takes no writes, as when the disk is full.
-		s.reportHealth(job+" of "+a.Name, unwritten)
-		err = errors.Join(err, unwritten)
+	if errors.Is(err, errListRefused) { // the other lists were read: they are not read again before the next time
+		retry, err = 0, errors.Join(err, s.setLastRun(ctx, a, job, began))
 	}
-	return err
+	f := archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error(), NextTry: s.nextTry(a, job, retry)}
+	unwritten := s.archive.RecordFailure(ctx, f) // the archive takes no writes, as when the disk is full
+	s.reportHealth(job+" of "+a.Name, unwritten)
+	return errors.Join(err, unwritten)
 }
 
 // dispatchJob calls the function of a job.

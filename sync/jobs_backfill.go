@@ -3,6 +3,7 @@ package syncer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"minutebook/api"
@@ -23,55 +24,85 @@ const (
 // so far: no failure, and no success.
 var errBackfillFirst = errors.New("the backfill comes first")
 
+// errListRefused ends a run in which the service refused some lists of the account, and all others
+// were read: those that it refused are read at the job's next time.
+var errListRefused = errors.New("the service refuses a list and shows the others; where the account's teams or recorded_by name what does not exist any more, correct them")
+
+// eachList reads all lists of an account: one that fails holds up no other. Those for which read
+// fails with errBackfillFirst are left out; the run fails with it where they are all of them.
+func (a *account) eachList(ctx context.Context, read func(listQuery) error) error {
+	var failed []error
+	succeeded, isRefused := 0, true
+	for _, p := range a.lists {
+		err := read(p)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			succeeded++
+		case errors.Is(err, errSuspended), errors.Is(err, errLeft), isLocal(err):
+			return err
+		case !errors.Is(err, errBackfillFirst):
+			failed = append(failed, err)
+			isRefused = isRefused && api.IsRefused(err)
+		}
+	}
+	switch err := errors.Join(failed...); {
+	case succeeded+len(failed) == 0:
+		return errBackfillFirst
+	case err != nil && isRefused && succeeded > 0:
+		return fmt.Errorf("%w: %w", errListRefused, err)
+	default:
+		return err
+	}
+}
+
 // runBackfill reads the full history with content, once for each list query,
 // and resumes where it was interrupted, also where an earlier holder of the account began: heavy
 // calls are few, and the light walk after it shows the rest. List queries that a changed
 // configuration adds are read by its next run.
 func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error {
-	read, isOwn := false, true
-	for _, p := range a.lists {
+	read, oldest := false, s.now() // when the reading began of the list that was read first
+	refused := a.eachList(ctx, func(p listQuery) error {
 		o := walkSpec{kind: kindBackfill, account: a, list: p, content: true, before: s.now(), survey: true}
-		c, ok, err := s.loadWalkState(ctx, o)
+		c, _, err := s.loadWalkState(ctx, o)
 		if err != nil {
 			return err
 		}
-		if ok {
-			isOther, err := s.isOfEarlierHolder(ctx, a, c.Started)
-			if err != nil {
+		if !c.Done {
+			if c, err = s.walk(ctx, o, t); err != nil {
 				return err
 			}
-			isOwn = isOwn && !isOther
-		}
-		if ok && c.Done {
-			continue
-		}
-		if c, err = s.walk(ctx, o, t); err != nil {
-			return err
-		}
-		if c.Bounded { // such a list shows no meeting without created_at
-			low := api.WithPriority(ctx, api.PriorityLater)
-			if err := s.walkWithAbsences(low, walkSpec{kind: kindLight, account: a, list: p}, nil); err != nil {
-				return err
+			if c.Bounded { // such a list shows no meeting without created_at
+				low := api.WithPriority(ctx, api.PriorityLater)
+				if err := s.walkWithAbsences(low, walkSpec{kind: kindLight, account: a, list: p}, nil); err != nil {
+					return err
+				}
 			}
+			read = true
 		}
-		read = true
-	}
-	if !read {
+		oldest = earlier(oldest, c.Started)
 		return nil
+	})
+	if !read || refused != nil && !errors.Is(refused, errListRefused) {
+		return refused
 	}
-	s.log.Info().Str("account", a.Name).Msg("backfill is complete")
-	if !isOwn { // an earlier holder was shown other meetings: the night's jobs run at once
-		return nil
+	if refused == nil {
+		s.log.Info().Str("account", a.Name).Msg("backfill is complete")
+	}
+	now := s.now()
+	if isOther, err := s.isOfEarlierHolder(ctx, a, oldest); err != nil || isOther || hasPassed(oldest, now, overdueAfter) {
+		// The lists showed other meetings to an earlier holder, or long ago: the night's jobs run at once.
+		return errors.Join(refused, err)
 	}
 	// The backfill has just read everything that the night's jobs would read.
-	now := s.now()
-	return errors.Join(s.setLastRun(ctx, a, JobWalk, now), s.setLastRun(ctx, a, JobRefresh, now))
+	return errors.Join(refused, s.setLastRun(ctx, a, JobWalk, now), s.setLastRun(ctx, a, JobRefresh, now))
 }
 
-// wantBackfilled fails with errBackfillFirst until isBackfilled.
-func (s *Syncer) wantBackfilled(ctx context.Context, a *account) error {
-	ok, err := s.isBackfilled(ctx, a)
-	if err == nil && !ok {
+// wantBackfilled fails with errBackfillFirst until the full history of a list query was read.
+func (s *Syncer) wantBackfilled(ctx context.Context, a *account, p listQuery) error {
+	c, _, err := s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p})
+	if err == nil && !c.Done {
 		return errBackfillFirst
 	}
 	return err
@@ -80,8 +111,9 @@ func (s *Syncer) wantBackfilled(ctx context.Context, a *account) error {
 // isBackfilled reports whether the full history of every list query was read.
 func (s *Syncer) isBackfilled(ctx context.Context, a *account) (bool, error) {
 	for _, p := range a.lists {
-		c, ok, err := s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p})
-		if err != nil || !ok || !c.Done {
+		if err := s.wantBackfilled(ctx, a, p); errors.Is(err, errBackfillFirst) {
+			return false, nil
+		} else if err != nil {
 			return false, err
 		}
 	}
@@ -90,67 +122,45 @@ func (s *Syncer) isBackfilled(ctx context.Context, a *account) (bool, error) {
 
 // rereadAll reads the full history again, on request.
 func (s *Syncer) rereadAll(ctx context.Context, a *account, t *runStats) error {
-	for _, p := range a.lists {
-		o := walkSpec{kind: kindFull, account: a, list: p, content: true, reread: true, survey: true}
-		if err := s.walkWithAbsences(ctx, o, t); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.eachList(ctx, func(p listQuery) error {
+		return s.walkWithAbsences(ctx, walkSpec{kind: kindFull, account: a, list: p, content: true, reread: true, survey: true}, t)
+	})
 }
 
 // rereadSince reads everything created after a time again, on request.
 func (s *Syncer) rereadSince(ctx context.Context, a *account, from time.Time, t *runStats) error {
-	return s.walkEach(ctx, a, walkSpec{kind: kindSince, content: true, reread: true, after: from}, t)
-}
-
-// walkEach makes the same walk for each list query.
-func (s *Syncer) walkEach(ctx context.Context, a *account, o walkSpec, t *runStats) error {
-	o.account = a
-	for _, o.list = range a.lists {
-		if _, err := s.walk(ctx, o, t); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.eachList(ctx, func(p listQuery) error {
+		_, err := s.walk(ctx, walkSpec{kind: kindSince, account: a, list: p, content: true, reread: true, after: from}, t)
+		return err
+	})
 }
 
 // runLightWalk reads all lists without a heavy call. It finds edits and
 // meetings that were shared meanwhile; meetings that a complete walk did not
 // list were removed upstream.
 func (s *Syncer) runLightWalk(ctx context.Context, a *account, t *runStats) error {
-	if err := s.wantBackfilled(ctx, a); err != nil {
-		return err
-	}
-	for _, p := range a.lists {
-		if err := s.walkWithAbsences(ctx, walkSpec{kind: kindLight, account: a, list: p}, t); err != nil {
+	return a.eachList(ctx, func(p listQuery) error {
+		if err := s.wantBackfilled(ctx, a, p); err != nil {
 			return err
 		}
-	}
-	return nil
+		return s.walkWithAbsences(ctx, walkSpec{kind: kindLight, account: a, list: p}, t)
+	})
 }
 
 // runCatchUp reads the meetings created since the last catch-up, with an
 // overlap. During the first backfill it begins where the backfill began.
 func (s *Syncer) runCatchUp(ctx context.Context, a *account, t *runStats) error {
-	idle := true
-	for _, p := range a.lists {
+	return a.eachList(ctx, func(p listQuery) error {
 		from, err := s.catchUpStart(ctx, a, p)
 		if err != nil {
 			return err
 		}
 		if from.IsZero() {
-			continue // its backfill has not begun
+			return errBackfillFirst // it has not begun
 		}
-		idle = false
-		if _, err := s.walk(ctx, walkSpec{kind: kindNew, account: a, list: p, after: from}, t); err != nil {
-			return err
-		}
-	}
-	if idle {
-		return errBackfillFirst
-	}
-	return nil
+		_, err = s.walk(ctx, walkSpec{kind: kindNew, account: a, list: p, after: from}, t)
+		return err
+	})
 }
 
 // catchUpStart returns the time from which a list query may show meetings that

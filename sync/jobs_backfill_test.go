@@ -1,7 +1,9 @@
 package syncer_test
 
 import (
+	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +64,37 @@ func TestBackfillIsCompleteAndASecondRunIsLight(t *testing.T) {
 			if c.Heavy || c.Path != "/meetings" {
 				t.Errorf("the second run called %+v", c)
 			}
+		}
+	})
+}
+
+// A backfill that goes on after weeks shows its first pages as they were then: a walk follows at once.
+func TestABackfillThatRestedForWeeksIsFollowedByAWalk(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(35, newest, time.Hour))
+		isDown := true
+		u.Wire.Fail = func(_ int, r *http.Request, _ bool) error {
+			if isDown && r.URL.Query().Get("cursor") != "" {
+				return errors.New("the line is down")
+			}
+			return nil
+		}
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		s := newSyncer(t, u, ar)
+		if err := s.Sync(t.Context(), syncer.Request{}, nil); err == nil || meetingCounts(t, ar).Meetings != 10 {
+			t.Fatalf("the first run read %+v: %v", meetingCounts(t, ar), err)
+		}
+		time.Sleep(21 * day)
+		edit(t, u, 35, newest, `"title":"Meeting 35"`, `"title":"Renamed"`)
+		isDown = false
+		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil || meetingCounts(t, ar).Meetings != 35 {
+			t.Fatalf("the second run read %+v: %v", meetingCounts(t, ar), err)
+		}
+		if !strings.Contains(text(t, ar, 35), "Renamed") {
+			t.Error("a meeting of the first page is as it was three weeks ago")
 		}
 	})
 }

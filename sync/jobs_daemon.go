@@ -44,7 +44,8 @@ func (s *Syncer) tryScheduled(ctx context.Context, a *account, job string, failu
 		return false
 	}
 	s.log.Warn().Str("account", a.Name).Str("job", job).Err(err).Msg("job failed")
-	return !errors.Is(err, errSuspended) // an account that is accepted again makes up for it
+	// An account that is accepted again makes up for it, and a refused list waits for the next time.
+	return !errors.Is(err, errSuspended) && !errors.Is(err, errListRefused)
 }
 
 // retryScheduled tries a job that failed for an account again and again, after longer waits,
@@ -120,7 +121,7 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 	_, scheduled := s.schedule.find(JobBackfill)
 	for wait := 5 * time.Second; scheduled; wait = min(2*wait, 5*time.Minute) {
 		err := s.tryJob(ctx, a, JobBackfill, true, wait, nil)
-		if err == nil {
+		if err == nil || errors.Is(err, errListRefused) {
 			break
 		}
 		if ctx.Err() != nil {

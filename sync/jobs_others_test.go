@@ -3,6 +3,7 @@ package syncer_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,78 @@ func TestAnAccountThatWaitsHoldsUpNoOther(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		if c := meetingCounts(t, ar); c.Meetings != 5 {
 			t.Errorf("three catch-ups of bob later: %+v", c)
+		}
+	})
+}
+
+// upstreamWithADissolvedTeam serves five meetings, and answers with a status where a list names the
+// team Dissolved. rename gives the oldest meeting another title.
+func upstreamWithADissolvedTeam(t *testing.T, status int) (u *rig.Upstream, rename func()) {
+	t.Helper()
+	newest := rig.Today().Add(-time.Hour)
+	u = rig.NewUpstream(t, service.Options{}, rig.Meetings(5, newest, 10*day))
+	refuse(u, status, func(r *http.Request) bool { return strings.Contains(r.URL.RawQuery, "Dissolved") })
+	return u, func() { edit(t, u, 1, newest.Add(-40*day), `"title":"Meeting 1"`, `"title":"Renamed"`) }
+}
+
+// The plain list is walked all the same: once a night where the other one is refused, and at each
+// new try where the service fails.
+func TestAListThatIsRefusedHoldsUpNoOther(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for status, most := range map[int]int{http.StatusBadRequest: 10, http.StatusInternalServerError: 200} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u, rename := upstreamWithADissolvedTeam(t, status)
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				a := syncer.Account{Name: "ada", Client: u.Client(t, ar)}
+				s, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Walk: "0 2 * * *"}, Accounts: []syncer.Account{a}})
+				defer stop()
+				time.Sleep(2 * day)
+				a.Teams = []string{"Dissolved"}
+				if err := s.SetAccounts([]syncer.Account{a}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				rename()
+				before := len(u.Wire.Calls())
+				time.Sleep(2 * day)
+				if !strings.Contains(text(t, ar, 1), "Renamed") {
+					t.Error("two days later the plain list was not walked")
+				}
+				if n := len(u.Wire.Calls()) - before; n > most {
+					t.Errorf("%d calls in two nights", n)
+				}
+			})
+		})
+	}
+}
+
+// A command reads what the service shows, and fails because of the list that it refuses: at first
+// the backfill, then a walk.
+func TestACommandReadsTheListsThatAreNotRefused(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u, rename := upstreamWithADissolvedTeam(t, http.StatusBadRequest)
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		s, err := syncer.New(syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar), Teams: []string{"Dissolved"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"Meeting 1", "Renamed"} {
+			if err := s.Sync(t.Context(), syncer.Request{}, nil); err == nil || !strings.Contains(err.Error(), "refuses a list") || !strings.Contains(err.Error(), "teams Dissolved") {
+				t.Error(err)
+			}
+			if c := meetingCounts(t, ar); c.WithTranscript != 5 || !strings.Contains(text(t, ar, 1), want) {
+				t.Errorf("%+v: %s", c, text(t, ar, 1))
+			}
+			if n := u.Wire.Count(heavyCalls); n != 1 {
+				t.Errorf("%d heavy calls", n)
+			}
+			time.Sleep(time.Hour)
+			rename()
 		}
 	})
 }

@@ -22,20 +22,20 @@ const (
 // everything older, so that all of it is read again about once a month. The
 // service does not announce edits.
 func (s *Syncer) runRefresh(ctx context.Context, a *account, t *runStats) error {
-	if err := s.wantBackfilled(ctx, a); err != nil {
-		return err
-	}
-	recent := walkSpec{kind: kindRecent, content: true, reread: true, after: s.now().Add(-recentPeriod)}
-	if err := s.walkEach(ctx, a, recent, t); err != nil {
-		return err
-	}
-	ctx = api.WithPriority(ctx, api.PriorityLater) // calls that nothing else wants
-	for _, p := range a.lists {
-		if err := s.continueRotation(ctx, a, p, t); err != nil {
+	low := api.WithPriority(ctx, api.PriorityLater) // calls that nothing else wants
+	return a.eachList(ctx, func(p listQuery) error {
+		if err := s.wantBackfilled(ctx, a, p); err != nil {
+			return err
+		}
+		recent := walkSpec{kind: kindRecent, account: a, list: p, content: true, reread: true, after: s.now().Add(-recentPeriod)}
+		if _, err := s.walk(ctx, recent, t); err != nil {
+			return err
+		}
+		if err := s.continueRotation(low, a, p, t); err != nil {
 			return fmt.Errorf("read %s of account %s again: %w", describeList(p), a.Name, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // rotation is the state of a rotation through older content. It is a mark.

@@ -27,12 +27,13 @@ type Request struct {
 	Resume bool `json:"resume,omitempty"`
 }
 
-// Sync makes one run: it applies the inbox, and makes the backfill where it is
-// not complete, or else a light walk and the jobs that are overdue; or it reads
-// the meetings that the request names. It calls progress about once a second, and at the end
-// with Done set, from its own goroutines, never two at a time. Beside Run it
-// shares the accounts' jobs and waits for those that run. If an account fails
-// the others go on, and the errors are joined.
+// Sync makes one run: it applies the inbox, makes the backfill where it is not
+// complete, and then a light walk, unless that backfill has shown everything, and
+// the jobs that are overdue; or it reads the meetings that the request names. It
+// calls progress about once a second, and at the end with Done set, from its own
+// goroutines, never two at a time. Beside Run it shares the accounts' jobs and
+// waits for those that run. If an account or a list fails the others go on, and
+// the errors are joined.
 func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) error {
 	accounts, err := s.chooseAccounts(req)
 	if err != nil {
@@ -145,28 +146,32 @@ func (s *Syncer) runWalks(ctx context.Context, a *account, req Request, t *runSt
 	if req.Full || !req.Since.IsZero() {
 		return s.rereadRequested(ctx, a, req, t)
 	}
-	jobs := []string{JobBackfill}
-	if done {
-		jobs = []string{JobWalk}
-		for _, job := range []string{JobRefresh, JobDirectory} {
-			last, err := s.lastOwnRun(ctx, a, job)
-			if err != nil {
-				return err
-			}
-			if hasPassed(last, s.now(), overdueAfter) {
-				jobs = append(jobs, job)
-			}
-		}
-	} else {
-		jobs = append(jobs, JobDirectory)
+	began, jobs := s.now(), []string{JobWalk, JobRefresh, JobDirectory}
+	if !done {
+		jobs = append([]string{JobBackfill}, jobs...)
 	}
+	var refused error
 	for _, job := range jobs {
+		last, err := s.lastOwnRun(ctx, a, job)
+		if err != nil {
+			return err
+		}
+		switch {
+		case job == JobBackfill:
+		case job == JobWalk && !done && !last.Before(began): // the backfill has just shown everything
+			continue
+		case job != JobWalk && !hasPassed(last, s.now(), overdueAfter):
+			continue
+		}
 		t.setJob(job)
-		if err := s.runJob(ctx, a, job, true, t); err != nil {
+		switch err := s.runJob(ctx, a, job, true, t); {
+		case errors.Is(err, errListRefused):
+			refused = errors.Join(refused, err)
+		case err != nil:
 			return err
 		}
 	}
-	return nil
+	return refused
 }
 
 // rereadRequested reads the meetings that the request names again, with content.
