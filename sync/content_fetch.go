@@ -45,6 +45,7 @@ type contentAnswers struct {
 	task      contentTask
 	remaining contentTask // without the parts in batch
 	isAwaited bool        // a part does not exist yet
+	isMissing bool        // 404 for a part: another account may find it
 	failed    error
 	forbidden error // 403 for a part
 }
@@ -55,7 +56,7 @@ func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask,
 	ctx = withTaskPriority(ctx, task)
 	now := s.now()
 	got := contentAnswers{task: task, remaining: task}
-	isMissing, isAnswered := false, false
+	isAnswered := false
 	read := func(wanted *bool, part api.Part, src archive.Source, call func(context.Context, int64) (*api.Content, error)) {
 		if !*wanted {
 			return
@@ -70,7 +71,7 @@ func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask,
 			}
 			return
 		}
-		isMissing, isAnswered = isMissing || c.NotFound, isAnswered || !c.NotFound
+		got.isMissing, isAnswered = got.isMissing || c.NotFound, isAnswered || !c.NotFound
 		t.countContent()
 		if c.Raw == nil {
 			got.isAwaited = true
@@ -82,17 +83,25 @@ func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask,
 	}
 	read(&got.remaining.Transcript, api.PartTranscript, archive.SourceTranscript, a.Client.Transcript)
 	read(&got.remaining.Summary, api.PartSummary, archive.SourceSummary, a.Client.Summary)
-	if got.failed == nil && got.forbidden == nil && isMissing && !isAnswered {
+	if got.failed == nil && got.forbidden == nil && got.isMissing && !isAnswered {
 		got.failed = s.checkRefusal(ctx, a)
 	}
 	return s.applyContent(ctx, a, got, now)
 }
 
 // applyContent stores the content that was read for a task and plans its next
-// attempt. Content that does not exist yet is no failure. Content that the
+// attempt, by another account where there is one and this one may not read it or
+// does not find it. Content that does not exist yet is no failure. Content that the
 // account may not read is a failure, which is not repeated for itself.
 func (s *Syncer) applyContent(ctx context.Context, a *account, got contentAnswers, now time.Time) error {
 	next, isWanted := got.remaining, got.failed != nil
+	if !isWanted && (got.isMissing || got.forbidden != nil) {
+		passed, isPassed, err := s.passOn(ctx, next)
+		if err != nil {
+			return err
+		}
+		next, got.isAwaited = passed, got.isAwaited || isPassed
+	}
 	if !isWanted && got.isAwaited {
 		next, isWanted = next.nextAttempt(now)
 	}
@@ -129,9 +138,17 @@ func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentT
 	}
 	var wanted []contentTask
 	for _, task := range group {
-		if current, ok := s.content.get(task.RecordingID); ok {
-			wanted = append(wanted, current.postponed(s.now(), failedTaskDelay))
+		current, ok := s.content.get(task.RecordingID)
+		if !ok {
+			continue
 		}
+		if current.Account == a.Name && len(group) == 1 { // its account may never be answered
+			var err error
+			if current, _, err = s.passOn(ctx, current); err != nil {
+				return err
+			}
+		}
+		wanted = append(wanted, current.postponed(s.now(), failedTaskDelay))
 	}
 	if len(wanted) == 0 {
 		return nil

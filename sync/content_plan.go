@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -32,14 +33,57 @@ func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Obse
 		}
 		seen[ob.RecordingID] = true
 		row := rows[ob.RecordingID]
+		old, asked, err := s.taskAfter(ctx, o, ob.RecordingID, &d)
+		if err != nil {
+			return nil, nil, nil, err
+		}
 		a, isKnown := newTask(o, ob, row, now), row != nil && !row.Gone // one that comes back is as good as new
 		if o.content && !o.account.OAuth {
-			s.planAfterFullPage(&d, o, a, lackedTask(o, ob, row, a), isKnown, now)
+			planAfterFullPage(&d, o, a, lackedTask(o, ob, row, a), old, asked, isKnown, now)
 		} else {
-			s.planAfterLightPage(&d, o, a, isKnown)
+			planAfterLightPage(&d, o, a, asked, isKnown)
 		}
 	}
 	return d.wanted, d.done, d.fulfilled, nil
+}
+
+// taskAfter returns the open task of a meeting on a page. It moves to the account of the page where
+// its own is suspended, not configured or not shown the meeting any more.
+func (s *Syncer) taskAfter(ctx context.Context, o walkSpec, id int64, d *taskPlan) (task contentTask, asked bool, err error) {
+	task, asked = s.content.get(id)
+	if !asked || task.Account == o.account.Name {
+		return task, asked, nil
+	}
+	readers, err := s.readers(ctx, id)
+	if err == nil && !slices.ContainsFunc(readers, func(r archive.Sighting) bool { return r.Account == task.Account }) {
+		task.Account, task.List = o.account.Name, o.list.Name
+		d.wanted = append(d.wanted, task)
+	}
+	return task, asked, err
+}
+
+// readers returns the list queries that show a meeting now to accounts that may be used.
+func (s *Syncer) readers(ctx context.Context, id int64) ([]archive.Sighting, error) {
+	shown, err := s.archive.OpenSightings(ctx, id)
+	return slices.DeleteFunc(shown, func(w archive.Sighting) bool {
+		a := s.account(w.Account)
+		return a == nil || a.suspension() != nil
+	}), err
+}
+
+// passOn gives a task to the next account that may be used and is shown the meeting, and reports
+// whether there is another one than its own.
+func (s *Syncer) passOn(ctx context.Context, task contentTask) (contentTask, bool, error) {
+	readers, err := s.readers(ctx, task.RecordingID)
+	if err != nil {
+		return task, false, err
+	}
+	next := slices.IndexFunc(readers, func(r archive.Sighting) bool { return r.Account > task.Account })
+	if next = max(next, 0); len(readers) == 0 || readers[next].Account == task.Account {
+		return task, false, nil
+	}
+	task.Account, task.List = readers[next].Account, readers[next].Query
+	return task, true, nil
 }
 
 // taskPlan collects the tasks that follow from a page.
@@ -52,8 +96,7 @@ type taskPlan struct {
 // planAfterFullPage looks at a meeting of a page with content. Content that is
 // missing does not exist yet and gets a task, unless it was waited for when the
 // meeting was new. Content that was lacked has a task of its own where content is read again.
-func (s *Syncer) planAfterFullPage(d *taskPlan, o walkSpec, a, lacked contentTask, isKnown bool, now time.Time) {
-	old, asked := s.content.get(a.RecordingID)
+func planAfterFullPage(d *taskPlan, o walkSpec, a, lacked, old contentTask, asked, isKnown bool, now time.Time) {
 	isLacked := lacked.Transcript || lacked.Summary
 	isOver := !a.Transcript && !a.Summary
 	if isOver {
@@ -88,14 +131,9 @@ func (s *Syncer) planAfterFullPage(d *taskPlan, o walkSpec, a, lacked contentTas
 }
 
 // planAfterLightPage looks at a meeting of a page without content. A new
-// meeting gets a task, and so does a known one that is to be read again. A task
-// of a suspended account moves to the account that shows the meeting.
-func (s *Syncer) planAfterLightPage(d *taskPlan, o walkSpec, a contentTask, isKnown bool) {
-	old, asked := s.content.get(a.RecordingID)
+// meeting gets a task, and so does a known one that is to be read again.
+func planAfterLightPage(d *taskPlan, o walkSpec, a contentTask, asked, isKnown bool) {
 	switch {
-	case asked && s.isSuspended(old.Account):
-		old.Account, old.List = o.account.Name, o.list.Name
-		d.wanted = append(d.wanted, old)
 	case asked:
 	case !isKnown && (a.Transcript || a.Summary):
 		d.wanted = append(d.wanted, a)
@@ -128,11 +166,4 @@ func lackedTask(o walkSpec, ob archive.Observation, row *archive.Row, a contentT
 	a.Summary = row != nil && !api.HasContent(api.PartSummary, ob.Parts[api.PartSummary])
 	a.Reread, a.Spare = true, o.spare
 	return a
-}
-
-// isSuspended reports whether the account of that name is suspended or not
-// configured.
-func (s *Syncer) isSuspended(name string) bool {
-	a := s.account(name)
-	return a == nil || a.suspension() != nil
 }
