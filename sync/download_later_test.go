@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
@@ -107,4 +108,40 @@ func TestARecordingIsAwaitedWhereItsMeetingComesBack(t *testing.T) {
 			t.Errorf("two days after it exists, requested %d times: %+v", len(requested(u, 90)), d)
 		}
 	})
+}
+
+// This machine's clock is wrong by weeks when a recording is asked for that does not exist yet: the
+// service's clock says that its meeting is young.
+func TestARecordingIsAwaitedWhateverTheClockSays(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for _, ahead := range []time.Duration{-20 * day, 20 * day} {
+		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u, exist := upstreamWithLateRecordings(t, http.StatusUnprocessableEntity)
+				intercept(u, func(_ *http.Request, body []byte) []byte { return body }) // answers have a Date
+				clock := rig.NewClock()
+				clock.Set(ahead)
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				client, err := api.NewClient(api.ClientOptions{BaseURL: rig.BaseURL, Credential: api.APIKey(u.Key), HTTP: u.HTTP(), Now: clock.Now})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Now: clock.Now,
+					Schedule: syncer.Schedule{CatchUp: "*/5 * * * *"}, Accounts: []syncer.Account{{Name: "ada", Client: client}}})
+				defer stop()
+				time.Sleep(2 * time.Hour)
+				if d := queued(t, ar, 1); d.State != archive.DownloadWanted {
+					t.Errorf("asked for %d times in two hours, then %+v", len(requested(u, 1)), d)
+				}
+				clock.Set(0)
+				exist.Store(true)
+				time.Sleep(2 * day)
+				if d := queued(t, ar, 1); d.State != archive.DownloadDone {
+					t.Errorf("two days after it exists, asked for %d times: %+v", len(requested(u, 1)), d)
+				}
+			})
+		})
+	}
 }

@@ -58,7 +58,8 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 // nextRequest returns when a recording that the service does not have is asked for again, zero for
 // never: its meeting is too old to get one still, or isGone. A meeting can be listed long before its
 // recording exists, as before its transcript does. Its age counts from its creation or, where no list
-// says that, from its end, its start, or the first showing of it here.
+// says that, from its end, its start, or the first showing of it here. The clock here and the
+// service's may differ by weeks: the one by which the meeting is younger counts.
 func (l *downloader) nextRequest(ctx context.Context, id int64) (due time.Time, isGone bool, err error) {
 	row, err := l.s.archive.Row(ctx, id)
 	if errors.Is(err, archive.ErrNotFound) {
@@ -80,6 +81,9 @@ func (l *downloader) nextRequest(ctx context.Context, id int64) (due time.Time, 
 	}
 	now := l.s.now()
 	age := now.Sub(created).Abs() // one in the future may be as wrong as an old one
+	if c := l.s.clock.Load(); c != nil {
+		age = min(age, (now.Sub(created) - time.Duration(c.AheadSeconds*float64(time.Second))).Abs())
+	}
 	for _, after := range append(retryIntervals(), oldAfter) {
 		if after > age {
 			return now.Add(after - age), false, nil
