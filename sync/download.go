@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"minutebook/archive"
@@ -30,6 +31,7 @@ type downloader struct {
 	requestSlots  *prioritySemaphore // for requests: if more of them waited, they would crowd out the walks
 	runLock       chan struct{}      // full while a run goes on
 	wakeup        chan struct{}      // signalled when a download may be started
+	isBehind      atomic.Bool        // recordings of stored meetings may not be wanted yet
 	publicClient  *http.Client       // dials globally routable addresses only
 	privateClient *http.Client
 
@@ -128,8 +130,12 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 		if !begun {
 			err = l.begin(ctx, &tasks, once, t)
 			begun = err == nil
+		} else if l.isBehind.Swap(false) {
+			if _, err = l.s.archive.WantDownloads(ctx); err != nil {
+				l.isBehind.Store(true)
+			}
 		}
-		if begun {
+		if begun && err == nil {
 			next, err = l.startWanted(ctx, &tasks, once, t)
 		}
 		if ctx.Err() != nil {

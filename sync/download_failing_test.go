@@ -2,6 +2,7 @@ package syncer_test
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/archive/inbox"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -98,6 +100,43 @@ func TestAFailingDiskIsNoFailureOfRecordings(t *testing.T) {
 		}
 		if st, err := s.Status(t.Context()); err != nil || len(st.Failures)+len(st.Problems) > 0 {
 			t.Errorf("status afterwards: %+v, %q, %v", st.Failures, st.Problems, err)
+		}
+	})
+}
+
+// The disk fails for ten minutes just after a delivered meeting was stored, before its recording is wanted: the
+// recording is wanted once the disk is well, and not by the next start.
+func TestARecordingIsWantedAfterAFailureOfTheDisk(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, rig.Meetings(1, newest, time.Hour))
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		var isWell atomic.Bool
+		onCommit(t, ar.DB(), func() int {
+			if _, err := ar.Row(t.Context(), 90); isWell.Load() || err != nil {
+				return 0
+			}
+			return 1
+		})
+		raw := rig.Meeting(90, time.Now())
+		addMeeting(t, u, raw)
+		if _, err := ar.Inbox().Put(t.Context(), inbox.Delivery{Account: "ada", WebhookID: "msg_1", ReceivedAt: time.Now(), SentAt: time.Now(), Body: raw, Kind: inbox.KindWebhook}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		if _, err := ar.DownloadOf(t.Context(), 90); !errors.Is(err, archive.ErrNotFound) {
+			t.Fatalf("the recording is wanted before the disk is well: %v", err)
+		}
+		isWell.Store(true)
+		time.Sleep(time.Hour)
+		if d := queued(t, ar, 90); d.State != archive.DownloadDone {
+			t.Errorf("an hour later: %+v", d)
 		}
 	})
 }

@@ -141,6 +141,8 @@ func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted 
 	if s.opt.DownloadMedia && len(applied.Changed) > 0 {
 		n, err := s.archive.WantDownloads(ctx, applied.Changed...)
 		if err != nil {
+			s.downloads.isBehind.Store(true) // whoever applies the same again changes nothing
+			s.downloads.wake()
 			return applied, err
 		}
 		if n > 0 {
