@@ -47,7 +47,7 @@ func isImplausible(absent, listed int) bool {
 func (a *Archive) BeginWalk(ctx context.Context, account, query string) (Walk, error) {
 	w := Walk{Account: account, Query: query}
 	err := a.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `INSERT INTO walks (account, query, begun) VALUES (?, ?, 1)
+		err := tx.QueryRowContext(ctx, `INSERT INTO walks (account, query, begun, doubted) VALUES (?, ?, 1, -2)
 			ON CONFLICT DO UPDATE SET begun = begun + 1 RETURNING begun`, account, query).Scan(&w.Number)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 			absence.Doubted, absence.Confirmed = absence.Lacked > len(before), len(before) > 0
 		}
 		absence.Hidden = len(absent)
-		doubted = 0
+		doubted = min(doubted+1, 0)
 		if absence.Doubted {
 			doubted = w.Number
 		}
@@ -246,7 +246,7 @@ func (t *applying) recordListing(o *Observation, isNew bool) error {
 	}
 	isAgain := false
 	if !wasListed && !isNew {
-		if isAgain, err = t.wasHidden(o.RecordingID, o.Account); err != nil {
+		if isAgain, err = t.wasHidden(o); err != nil {
 			return err
 		}
 	}
@@ -295,11 +295,19 @@ func (t *applying) isListed(id int64, account, query string) (bool, error) {
 		AND holder = `+holderTerm("?2"), []any{id, account, query}, &ignored)
 }
 
-// wasHidden reports whether the meeting was shown to an account of the account's person, and is
-// shown to none now.
-func (t *applying) wasHidden(id int64, account string) (hidden bool, err error) {
-	_, err = t.Scan(`SELECT count(*) > 0 AND count(*) = count(gone_at) FROM sightings s WHERE recording_id = ?1
-		AND `+ownerTerm("s.account")+` = `+ownerTerm("?2"), []any{id, account}, &hidden)
+// wasHidden reports whether an observation shows the meeting anew to the account's person, to whom
+// the recording is forbidden: a walk has ended the last sighting of the person's accounts; or no list
+// that is read shows the meeting to their present holders, and two whole walks of the list that
+// shows it now, which showed it to somebody before, have lacked it since an account changed. Of what a
+// former key or account was shown no walk tells, and one walk may have read a list that was empty by
+// mistake. A new key alone shows nothing anew.
+func (t *applying) wasHidden(o *Observation) (hidden bool, err error) {
+	_, err = t.Scan(`WITH own AS (SELECT s.walk, s.gone_at, `+watchEnded+` AS ended, iif(a.email <> '', a.owned_since, 0) AS owned_since
+			FROM `+watchedSightings+` WHERE s.recording_id = ?1 AND `+ownerTerm("s.account")+` = `+ownerTerm("?2")+`)
+		SELECT coalesce(max(iif(walk >= 0 AND gone_at >= owned_since, gone_at, NULL)) >= max(coalesce(gone_at, 9e18)), 0)
+			OR total(gone_at IS NULL AND ended IS NULL) = 0 AND EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND query = ?3)
+				AND EXISTS (SELECT 1 FROM walks WHERE account = ?2 AND query = ?3 AND doubted = 0) FROM own`,
+		[]any{o.RecordingID, o.Account, o.Query}, &hidden)
 	return hidden, err
 }
 

@@ -29,9 +29,9 @@ func TestEveryFrozenArchiveIsUpgraded(t *testing.T) {
 	frozen.Each(t, func(t *testing.T, file, dir string) {
 		must(t, errors.Join(os.Mkdir(filepath.Join(dir, "media"), 0o700), os.WriteFile(filepath.Join(dir, "media", media.OwnerName), nil, 0o600)))
 		a := openArchive(t, dir)
-		// Newer rules of merging, the two dates that only versions among several have, and items
-		// that say nothing: an upgrade changes these.
-		frozen.Compare(t, file, a.db, fresh.db, "info.value", "revisions.counts_at", "revisions.sharing_rank", "action_items")
+		// Newer rules of merging, the two dates that only versions among several have, items
+		// that say nothing, and how far walks are believed: an upgrade changes these.
+		frozen.Compare(t, file, a.db, fresh.db, "info.value", "revisions.counts_at", "revisions.sharing_rank", "action_items", "walks.doubted")
 		want := frozenMeetings(t, file)
 		v, damages := verify(t, a, VerifyOptions{SkipMedia: true})
 		for _, d := range damages {

@@ -106,6 +106,9 @@ func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) er
 		if err := t.deriveOutsideWhere(true, true, `1`); err != nil {
 			return err
 		}
+		if _, err := t.Exec(`UPDATE walks SET doubted = -2 WHERE doubted <= 0`); err != nil {
+			return err
+		}
 		if _, err := t.Exec(`UPDATE info SET value = ? WHERE name = 'merge_rules'`, mergeOtherAccounts); err != nil {
 			return err
 		}
