@@ -48,7 +48,7 @@ type passage struct {
 type merged struct {
 	ID     int64
 	Names  string
-	Hidden int // names that are of meetings which the visitor does not see
+	Hidden bool // it has more names, of meetings that the visitor does not see; how many is not told
 }
 
 // showPerson answers /people/{key}.
@@ -146,7 +146,7 @@ func listMerges(g *notes.Groups, p roster.Person) []merged {
 			if p.IsNamed(name) {
 				names = append(names, name)
 			} else {
-				m.Hidden++
+				m.Hidden = true
 			}
 		}
 		m.Names = strings.Join(names, ", ")

@@ -165,6 +165,28 @@ func TestMergedNamesTellNothingOfHiddenMeetings(t *testing.T) {
 	}
 }
 
+// TestMergesTellNoNumberOfHiddenNames lists what made a person for an admin who sees one of the names.
+func TestMergesTellNoNumberOfHiddenNames(t *testing.T) {
+	s := newSite(t)
+	for _, names := range [][]string{{"Bo", "hidden"}, {"Bo", "hidden", "hidden too"}} {
+		j, err := s.notes.Merge(t.Context(), 0, names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups, err := s.notes.Groups(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []merged{{ID: j.ID, Names: "Bo", Hidden: true}}
+		if got := listMerges(groups, roster.Person{Key: "Bo", Names: []string{"Bo"}}); !slices.Equal(got, want) {
+			t.Errorf("of %q: %+v; want %+v", names, got, want)
+		}
+		if err := s.notes.Undo(t.Context(), j.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestActionItemsAreTickedOffHere(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSite(t, spoken(1, "2026-06-21T10:00:00Z", "Bo Lee", "bo@acme.example"), spoken(2, "2025-06-02T10:00:00Z", "Bo Lee", "bo@acme.example"))
