@@ -215,19 +215,33 @@ func userRows(account string, users []api.User) ([][]any, error) {
 	return rows, nil
 }
 
-// keepStatuses gives rows of a list of users that have none of the three statuses the one by which
+// keepListed gives rows of a list of users that have none of the three statuses the one by which
 // the lists that were read before call the address: such a row neither ends a deactivation nor takes
-// away rights. A user whom no list has called anything is active.
-func (t *applying) keepStatuses(rows [][]any) error {
+// away rights. A user whom no list has called anything is active. Rows of active users that lack a
+// permission's level get that permission of whom the newest of those lists calls active, too.
+func (t *applying) keepListed(rows [][]any) error {
 	for _, row := range rows {
 		status := row[3].(string)
-		if slices.Contains([]string{api.StatusActive, api.StatusDeactivated, api.StatusInvited}, status) {
+		if !slices.Contains([]string{api.StatusActive, api.StatusDeactivated, api.StatusInvited}, status) {
+			if _, err := t.Scan(`SELECT coalesce(`+lastStatus+`, '`+api.StatusActive+`') FROM (SELECT ? AS email) u`, []any{row[1]}, &status); err != nil {
+				return err
+			}
+			row[3] = status
+		}
+		if status != api.StatusActive || row[0] == LocalAccount || row[5] != "" && row[7] != "" {
 			continue
 		}
-		if _, err := t.Scan(`SELECT coalesce(`+lastStatus+`, '`+api.StatusActive+`') FROM (SELECT ? AS email) u`, []any{row[1]}, &status); err != nil {
+		var known [4]string // the levels and teams
+		found, err := t.Scan(`SELECT status, settings_level, settings_teams, view_level, view_teams FROM `+listedUsers+`
+			AND email = ? AND account <> '`+LocalAccount+`'`+lastListed+` LIMIT 1`, []any{row[1]}, &status, &known[0], &known[1], &known[2], &known[3])
+		if err != nil {
 			return err
 		}
-		row[3] = status
+		for _, level := range []int{0, 2} {
+			if found && status == api.StatusActive && row[5+level] == "" {
+				row[5+level], row[6+level] = known[level], known[level+1]
+			}
+		}
 	}
 	return nil
 }

@@ -106,3 +106,42 @@ func TestPermissionsWithoutALevelGiveTheOther(t *testing.T) {
 		}
 	}
 }
+
+// TestARowWithoutPermissionsKeepsTheOnesThatWereListed reads a row of an active user that lacks
+// permissions, which all active users have (specification 2.6): it says nothing of them.
+func TestARowWithoutPermissionsKeepsTheOnesThatWereListed(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	const boss, lacking = "boss@acme.example", "lacking"
+	row := func(status, level string) []api.User {
+		u := api.User{Email: boss, Status: status}
+		if level != lacking {
+			u.Permissions = api.Some(api.Permissions{SettingsAccess: api.Access{Level: api.SettingsNone}, ViewAccess: api.Access{Level: level}})
+		}
+		return []api.User{u}
+	}
+	for name, c := range map[string]struct {
+		before, account, status, level string
+		want                           bool // boss sees what is shared with several teams
+	}{
+		"by the same account":     {api.StatusActive, "anna", api.StatusActive, lacking, true},
+		"by another account":      {api.StatusActive, "bob", api.StatusActive, lacking, true},
+		"the level alone":         {api.StatusActive, "bob", api.StatusActive, "", true},
+		"the status too":          {api.StatusActive, "bob", "", lacking, true},
+		"an unknown level":        {api.StatusActive, "anna", api.StatusActive, "some", false},
+		"fewer rights":            {api.StatusActive, "bob", api.StatusActive, api.ViewOwnMeetings, false},
+		"invited anew":            {api.StatusActive, "bob", api.StatusInvited, lacking, false},
+		"deactivated before":      {api.StatusDeactivated, "anna", api.StatusActive, lacking, false},
+		"this program's own list": {api.StatusActive, LocalAccount, api.StatusActive, lacking, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			apply(t, a, listedMeeting(t, "anna", "", 0, 1, "kim@acme.example", "", api.SharedMultipleTeams))
+			must(t, a.PutUsers(t.Context(), "anna", row(c.before, api.ViewAllTeams)))
+			must(t, a.PutUsers(t.Context(), c.account, row(c.status, c.level)))
+			if got := listedTo(t, a, boss); slices.Contains(got, 1) != c.want {
+				t.Errorf("boss sees %v; want it shared: %t", got, c.want)
+			}
+		})
+	}
+}
