@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"minutebook/api"
@@ -71,7 +72,7 @@ func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
 		m.Title, m.MeetingTitle.Or(""), m.MeetingType.Or(""), m.URL, m.ShareURL,
 		m.MeetingURL.Or(""), m.TranscriptLanguage, m.SharedWith, m.CalendarInviteesDomainsType, timeColumn(m.CreatedAt),
 		timeColumn(m.ScheduledStartTime), timeColumn(m.ScheduledEndTime), timeColumn(m.RecordingStartTime), timeColumn(m.RecordingEndTime),
-		by.Name, by.Email, by.EmailDomain, by.Team.Or(""), id)
+		by.Name, strings.TrimSpace(by.Email), by.EmailDomain, by.Team.Or(""), id) // SQLite trims blanks alone, see api.FoldEmail
 	if err == nil {
 		err = t.noteFormer(id, former)
 	}

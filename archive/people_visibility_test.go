@@ -168,3 +168,19 @@ func TestVisibilityChangesEnterTheLog(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoRecordedSeesItHoweverTheAddressIsWritten writes white space around the recorder's address, and its
+// letters A to Z large. A letter that looks alike is another address's (the Kelvin sign for k).
+func TestWhoRecordedSeesItHoweverTheAddressIsWritten(t *testing.T) {
+	a := newArchive(t)
+	for i, email := range []string{"Kim@Acme.example", " kim@acme.example", "kim@acme.example\t", "kim@acme.example\u00a0", "\u2003kim@acme.example\n", "\u212aim@acme.example"} {
+		apply(t, a, listedMeeting(t, "anna", "", 0, int64(i+1), email, "", api.SharedNoTeams))
+	}
+	got, want := listedTo(t, a, "kim@acme.example"), []int64{1, 2, 3, 4, 5}
+	if !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("kim sees %v, want %v", got, want)
+	}
+	if _, damages := verify(t, a, VerifyOptions{SkipMedia: true}); len(damages) > 0 {
+		t.Errorf("damages: %v", damages)
+	}
+}
