@@ -183,7 +183,7 @@ func TestAClockSetAheadIsNotConfirmed(t *testing.T) {
 		*now = started.Add(c.clock + hours)
 		if c.restarted {
 			a.clockRead = hours - time.Hour
-			a.serviceStart.Store(nil)
+			a.answer.Store(nil)
 		}
 		a.running = func() time.Duration { return hours }
 		if c.service {
@@ -300,7 +300,7 @@ func TestAClockSetAheadAgesNoMeeting(t *testing.T) {
 				running += s.ran
 				if s.restarted {
 					a.clockRead, running = -1, 0
-					a.serviceStart.Store(nil)
+					a.answer.Store(nil)
 				}
 				if s.service {
 					a.NoteServiceTime(now.Add(-s.behind))

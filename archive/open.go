@@ -104,10 +104,10 @@ type Archive struct {
 
 	retention *semaphore.Weighted // of 1; held while the state of the retention rules or the confirmed clock changes
 
-	clockRead    time.Duration        // running when the confirmed clock was last updated; below 0: never
-	running      func() time.Duration // of this process, by a clock that nobody sets
-	moved        atomic.Pointer[MovedMeetings]
-	serviceStart atomic.Pointer[time.Time] // by the service's clock, when running was 0; nil: unknown
+	clockRead time.Duration        // running when the confirmed clock was last updated; below 0: never
+	running   func() time.Duration // of this process, by a clock that nobody sets
+	moved     atomic.Pointer[MovedMeetings]
+	answer    atomic.Pointer[serviceAnswer] // nil: none yet
 }
 
 // Open takes ownership of the data directory, brings its databases to the

@@ -234,6 +234,7 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.index.Follow(ctx) })
 	g.Go(func() error { return d.syncer.Run(ctx) })
 	g.Go(func() error { return d.runRetention(ctx) })
+	g.Go(func() error { d.archive.KeepClock(ctx); return nil })
 	g.Go(func() error { return d.runUpkeep(ctx) })
 	g.Go(func() error { return d.runImports(ctx) })
 	g.Go(func() error { return d.runNotify(ctx) })

@@ -117,7 +117,7 @@ func printRetention(b *strings.Builder, h *archive.RetentionHold) {
 		fmt.Fprintln(b, n)
 	}
 	if h.ClockAhead > 0 {
-		fmt.Fprintf(b, "the clock is ahead by %s, which nothing has confirmed yet: until it has run so for a day, or the service's clock agrees, the retention rules delete as if it were not\n",
+		fmt.Fprintf(b, "the clock is ahead by %s, which nothing has confirmed yet: until the service's clock agrees, or it has run so for a day (eight days, where the service had answered before it leapt), the retention rules delete as if it were not\n",
 			h.ClockAhead.Round(time.Minute))
 	}
 }
