@@ -35,7 +35,7 @@ func parseCues(text string, isVTT bool) (t Transcript, err error) {
 		}
 		more = nil
 	}
-	for block, first := range blocks(body, line) {
+	for block, first := range blocks(body, line, isVTT) {
 		if !isVTT && len(t.Captions) > 0 && isMoreText(block) {
 			more = append(more, plainText(block))
 			continue
@@ -76,8 +76,9 @@ func cutHeader(text string) (language, body string, line int, err error) {
 }
 
 // blocks yields the blocks of lines between blank ones, with the line on which each
-// begins. The first line of text has the number line.
-func blocks(text string, line int) iter.Seq2[string, int] {
+// begins. The first line of text has the number line. In WebVTT a line of white space is a part
+// of the cue, as programs write it, unless the next cue follows.
+func blocks(text string, line int, isVTT bool) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		begin, first := -1, 0
 		for at := 0; at < len(text); line++ {
@@ -85,7 +86,7 @@ func blocks(text string, line int) iter.Seq2[string, int] {
 			if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
 				end = at + n
 			}
-			blank := strings.TrimSpace(text[at:end]) == ""
+			blank := strings.TrimSpace(text[at:end]) == "" && !(isVTT && end > at && begin >= 0 && !beginsCue(text[end:]))
 			if blank && begin >= 0 {
 				if !yield(text[begin:at-1], first) {
 					return
@@ -100,6 +101,12 @@ func blocks(text string, line int) iter.Seq2[string, int] {
 			yield(strings.TrimSuffix(text[begin:], "\n"), first)
 		}
 	}
+}
+
+// beginsCue reports whether a cue follows the end of a line: its times, or a name and its times.
+func beginsCue(rest string) bool {
+	lines := strings.SplitN(strings.TrimPrefix(rest, "\n"), "\n", 3)
+	return strings.Contains(lines[0], "-->") || len(lines) > 1 && strings.TrimSpace(lines[0]) != "" && strings.Contains(lines[1], "-->")
 }
 
 // isMoreText reports whether a block of SubRip is no cue: text after an empty line.
@@ -187,8 +194,9 @@ func shorten(text string) string {
 	return text
 }
 
-// tag is a tag of WebVTT, or of the HTML and {\an8} that programs write into SubRip.
-var tag = regexp.MustCompile(`<[^>]*>|\{\\[^}]*\}`)
+// tag is a tag or a time of WebVTT, or of the HTML and {\an8} that programs write into SubRip. The
+// sign of a comparison begins none.
+var tag = regexp.MustCompile(`</?[a-zA-Z][^>]*>|<\d[\d:.]*>|\{\\[^}]*\}`)
 
 // plainText returns the words of a cue, without tags and with entities resolved.
 func plainText(text string) string {
