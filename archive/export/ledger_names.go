@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,12 +213,15 @@ func slug(text, fallback string) string {
 		}
 		b.WriteRune(r)
 	}
-	switch s := b.String(); s {
-	case "":
+	switch s := b.String(); {
+	case s == "":
 		return fallback
-	case "con", "prn", "aux", "nul":
+	case reserved.MatchString(s):
 		return s + "-"
 	default:
 		return s
 	}
 }
+
+// reserved are the names that Windows keeps for devices, whatever ending follows.
+var reserved = regexp.MustCompile(`^(con|prn|aux|nul|(com|lpt)[0-9])$`)

@@ -9,9 +9,11 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"minutebook/api"
 	"minutebook/internal/civil"
@@ -48,7 +50,8 @@ func WriteMarkdown(w io.Writer, m *Meeting) error {
 	return b.Flush()
 }
 
-// frontMatter writes YAML whose every string is quoted as JSON, which is YAML.
+// frontMatter writes YAML whose every string is quoted as JSON, which is YAML where the characters
+// that YAML refuses are escaped.
 func frontMatter(w io.Writer, m *Meeting) {
 	r := m.Row
 	fmt.Fprintf(w, "---\nrecording_id: %d\ntitle: %s\n", r.RecordingID, quoteJSON(r.Title))
@@ -83,14 +86,20 @@ func quoteJSON(s string) string {
 	if enc.Encode(strings.ToValidUTF8(s, "�")) != nil { // a string can always be encoded
 		return `""`
 	}
-	return strings.TrimSpace(b.String())
+	return unprintable.ReplaceAllStringFunc(strings.TrimSpace(b.String()), func(c string) string {
+		r, _ := utf8.DecodeRuneInString(c)
+		return fmt.Sprintf("\\u%04x", r)
+	})
 }
+
+// unprintable are the characters that JSON allows in a string, and readers of YAML refuse.
+var unprintable = regexp.MustCompile(`[\x{7f}-\x{9f}\x{feff}\x{fffe}\x{ffff}]`)
 
 func peopleLinks(m *Meeting) []string {
 	var links []string
 	for _, p := range m.People {
 		if p.File == "" { // a sealed export has no pages of people
-			links = append(links, mdText(p.Name))
+			links = append(links, mdLine(p.Name))
 			continue
 		}
 		links = append(links, mdLink(p.Name, m.File, p.File))
@@ -104,7 +113,7 @@ func mdNotes(w io.Writer, m *Meeting, moments moments) {
 	}
 	fmt.Fprintf(w, "\n## Notes\n\n")
 	for _, n := range m.Added.Notes {
-		fmt.Fprintf(w, "- %s", mdText(n.Text))
+		fmt.Fprintf(w, "- %s", mdLine(n.Text))
 		if n.Author != "" {
 			fmt.Fprintf(w, " (%s)", mdText(n.Author))
 		}
@@ -187,6 +196,12 @@ var mdEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`,
 
 // mdText returns a text on one line, as Markdown that shows exactly this text.
 func mdText(s string) string { return mdEscapes.Replace(oneLine(s)) }
+
+// mark is a beginning of a line that makes it an item of a list, or a rule.
+var mark = regexp.MustCompile(`^(\d*)([-+.)])(\s|$|--)`)
+
+// mdLine is mdText for a text with which a line, or an item of a list, begins.
+func mdLine(s string) string { return mark.ReplaceAllString(mdText(s), `$1\$2$3`) }
 
 // mdStrong returns a name as strong text with a space after it, "" for one without letters:
 // asterisks alone would be shown, or be a rule.

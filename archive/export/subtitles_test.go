@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"html"
 	"net/url"
 	"regexp"
@@ -10,10 +11,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/archive/notes"
 )
 
 func unescape(t *testing.T, s string) string {
@@ -172,9 +176,11 @@ func FuzzSubtitles(f *testing.F) {
 func FuzzSlug(f *testing.F) {
 	f.Add("Q3: Review / \\ ..", "con")
 	f.Add("みなと水道", "..")
+	f.Add("COM1", "lpt9")
+	device := regexp.MustCompile(`^(con|prn|aux|nul|(com|lpt)[0-9])$`)
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, s := range []string{slug(a, "x"), slug(b, "x")} {
-			if s == "" || len(s) > maxSlug || strings.ContainsAny(s, `/\:*?"<>|. `+"\x00\n") || !utf8.ValidString(s) {
+			if device.MatchString(s) || s == "" || len(s) > maxSlug || strings.ContainsAny(s, `/\:*?"<>|. `+"\x00\n") || !utf8.ValidString(s) {
 				t.Fatalf("slug %q", s)
 			}
 		}
@@ -211,4 +217,22 @@ func FuzzOneLine(f *testing.F) {
 
 func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r > '~' }) < 0
+}
+
+// TestMarkdownIsReadAsItWasSaid has texts with characters that YAML or Markdown read otherwise.
+func TestMarkdownIsReadAsItWasSaid(t *testing.T) {
+	const title = "It\u0092s\u007f a \ufeffplan\u2028\uffff"
+	var b bytes.Buffer
+	frontMatter(&b, &Meeting{Row: &archive.Row{Title: title}, Notes: &api.Meeting{}})
+	var read struct{ Title string }
+	if err := yaml.Unmarshal([]byte(strings.Trim(b.String(), "-\n")), &read); err != nil || read.Title != title {
+		t.Errorf("%q reads as %q: %v", b.String(), read.Title, err)
+	}
+	for said, want := range map[string]string{"- ask": `\- ask`, "+ one": `\+ one`, "+1": "+1", "---": `\---`, "1. ask": `1\. ask`, "12) ask": `12\) ask`, "1.5 or -2": "1.5 or -2"} {
+		b.Reset()
+		mdNotes(&b, &Meeting{Added: Added{Notes: []Remark{{Note: notes.Note{Text: said, At: -1}}}}}, moments{})
+		if _, got, _ := strings.Cut(strings.TrimSpace(b.String()), "\n\n- "); got != want {
+			t.Errorf("%q is written as %q", said, got)
+		}
+	}
 }
