@@ -234,3 +234,14 @@ func TestNamesAreOfTheMeetingsThatAreThere(t *testing.T) {
 		pages("the newer one alone", "Ada King", "ada-king", "lovelace")
 	}
 }
+
+// TestANameWithANULKeepsItsPage exports people of whose names the database's own functions see a part.
+func TestANameWithANULKeepsItsPage(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	name := strings.NewReplacer("bob@example.com", "", "Bob", `B\u0000b`)
+	archivetest.Apply(t, a, archivetest.Epoch, []byte(name.Replace(string(archivetest.Meeting(1, "T", "said")))))
+	exportTo(t, a, Options{Dir: dir, Format: Markdown})
+	if again := exportTo(t, a, Options{Dir: dir, Format: Markdown}); again.Removed != 0 || again.Written != 0 {
+		t.Errorf("the second export has %+v", again)
+	}
+}

@@ -166,10 +166,10 @@ func (l *ledger) pageFiles(format Format) ([]file, error) {
 }
 
 // pagesOfNobody returns the pages of people, in a format, that a killed export wrote and
-// who are in no meeting since.
+// who are in no meeting since. The key is cut out as bytes: as a text it would end at a NUL.
 func (l *ledger) pagesOfNobody(format Format) ([]file, error) {
 	return l.listFiles(`SELECT what, format, name FROM files WHERE format = ? AND what GLOB 'person:*'
-		AND NOT EXISTS (SELECT 1 FROM people WHERE key = substr(what, 8))`, format)
+		AND NOT EXISTS (SELECT 1 FROM people WHERE key = CAST(substr(CAST(what AS BLOB), 8) AS TEXT))`, format)
 }
 
 func (l *ledger) listFiles(query string, arg any) ([]file, error) {
