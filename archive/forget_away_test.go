@@ -251,6 +251,46 @@ func TestRecordingsOnADiskThatIsAwayAreDeletedLater(t *testing.T) {
 	}
 }
 
+// TestAWrongBucketEndsNoForgetting has the address of the recordings lead to an empty prefix when a
+// meeting is forgotten and a rule deletes a recording.
+func TestAWrongBucketEndsNoForgetting(t *testing.T) {
+	server, dir := s3test.Start(t), archivetest.Dir(t)
+	open := func(prefix string) *archive.Archive {
+		a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, MediaURL: server.URL("recordings", prefix), Logger: zerolog.Nop()})
+		must(t, err)
+		t.Cleanup(func() { a.Close() })
+		return a
+	}
+	a, rules := open("right"), []archive.RetentionRule{{MediaAfter: time.Hour}}
+	must(t, a.AcceptRetention(t.Context(), rules))
+	for id := range int64(2) {
+		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id+1, "T", "said"))
+		archivetest.Attach(t, a, id+1, fmt.Sprint("recording ", id+1))
+	}
+	must(t, a.Close())
+	a = open("wrong")
+	_, forgotten := a.Forget(t.Context(), 1, "asked for")
+	_, expired := a.DeleteExpired(t.Context(), rules, func(archive.Expired) {})
+	_, verified := a.Verify(t.Context(), archive.VerifyOptions{Repair: true}, func(d archive.Damage) {
+		if d.Class == archive.DamageFileMissing {
+			t.Errorf("called missing: %+v", d)
+		}
+	})
+	for what, err := range map[string]error{"forget": forgotten, "retention": expired, "verify": verified} {
+		if !media.IsUnavailable(err) || !strings.Contains(err.Error(), "correct media.url") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	must(t, a.Close())
+	a = open("right")
+	must(t, a.FinishForgetting(t.Context()))
+	_, err := a.DeleteExpired(t.Context(), rules, func(archive.Expired) {})
+	must(t, err)
+	if left := server.Objects(t, ""); len(left) > 0 {
+		t.Errorf("in the bucket are %v", left)
+	}
+}
+
 // TestADiskWithoutRecordingsIsMissedToo: a recording would be stored below the mount point.
 func TestADiskWithoutRecordingsIsMissedToo(t *testing.T) {
 	dir := t.TempDir()

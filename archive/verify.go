@@ -122,8 +122,6 @@ type check struct {
 	sum     Verified
 	found   func(Damage)
 	touched []int64 // meetings with repaired revisions
-
-	emptyStore bool // the bucket has no recording at all
 }
 
 func (c *check) report(d Damage) {

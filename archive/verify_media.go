@@ -25,9 +25,6 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 	if err := media.Check(ctx, a.media); err != nil {
 		return err
 	}
-	if err := c.lookForRecordings(ctx); err != nil {
-		return err
-	}
 	for after := ""; ; {
 		chunk, err := a.readBlobs(ctx, after)
 		if err != nil {
@@ -57,24 +54,6 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 	return media.WalkForeign(ctx, a.media, func(path string) {
 		found(Damage{Class: DamageFileExtra, Path: path, What: "this is no recording of the archive"})
 	})
-}
-
-// errFound ends a walk over a store.
-var errFound = errors.New("found")
-
-// lookForRecordings notes whether a bucket is empty: it may be another one than before. A
-// directory says by its archive-id that it is the right one.
-func (c *check) lookForRecordings(ctx context.Context) error {
-	a := c.archive
-	if !c.options.Repair || media.Dir(a.media) != "" {
-		return nil
-	}
-	err := a.media.Walk(ctx, func(media.Blob) error { return errFound })
-	if errors.Is(err, errFound) {
-		return nil
-	}
-	c.emptyStore = err == nil
-	return err
 }
 
 func (a *Archive) readBlobs(ctx context.Context, after string) ([]media.Blob, error) {

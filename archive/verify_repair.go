@@ -89,9 +89,6 @@ func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d
 			return err
 		}
 	}
-	if c.emptyStore {
-		return errors.New("the bucket has no recording at all; correct media.url, and repair again. Once it holds a recording, the lost ones are asked for again")
-	}
 	if err := a.dropRecording(ctx, sha, damaged); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type owner struct {
 type Expects func(ctx context.Context, prefix string) (bool, error)
 
 // SetOwner names the archive that may change a store. The first use claims a store that has no
-// owner, unless the store is a directory in which the archive expects blobs and none is there.
+// owner, unless the archive expects blobs in it and none is there.
 // Check, Walk and all changes fail with an [UnavailableError] then and where another archive is
 // the owner; so does looking for a blob that is missing.
 func SetOwner(s Store, identity string, expects Expects) {
@@ -65,8 +65,10 @@ func foreign(store, place string) error {
 		Hint: "give each archive a place of its own in media.url, or delete " + place + " if the other archive is no more"}
 }
 
-// claim fails where another archive owns the prefix. It asks once.
-func (s *s3Store) claim(ctx context.Context) error {
+// claim fails where another archive owns the prefix, and where it is not the one that this
+// archive owns, such as that of a wrong address. It asks once, and again on demand. An empty object
+// is a person's leave to claim the prefix.
+func (s *s3Store) claim(ctx context.Context, again bool) error {
 	o := &s.owner
 	if o.identity == "" {
 		return nil
@@ -75,29 +77,32 @@ func (s *s3Store) claim(ctx context.Context) error {
 		return err
 	}
 	defer o.asking.Release(1)
-	if o.owned {
+	if o.owned && !again {
 		return nil
 	}
 	read := func() (string, error) {
 		content, err := s.bucket.ReadSmall(ctx, OwnerName, 1<<10)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
 		return strings.TrimSpace(string(content)), err
 	}
 	is, err := read()
-	if err == nil && is == "" {
-		if _, err = s.bucket.Create(ctx, OwnerName, []byte(o.identity+"\n")); err == nil {
-			is, err = read() // another archive may have come first
+	content := []byte(o.identity + "\n")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err = o.findExpected(ctx, s); err == nil {
+			_, err = s.bucket.Create(ctx, OwnerName, content)
 		}
+	case err == nil && is == "":
+		_, err = s.bucket.Put(ctx, OwnerName, bytes.NewReader(content), int64(len(content)), "application/octet-stream")
 	}
-	if err != nil {
+	if err == nil && is == "" {
+		is, err = read() // another archive may have come first
+	}
+	if o.owned = err == nil && is == o.identity; err != nil {
 		return fmt.Errorf("look whose recordings these are: %w", err)
 	}
-	if is != o.identity {
+	if !o.owned {
 		return foreign(s.bucket.String(), s.bucket.Key(OwnerName))
 	}
-	o.owned = true
 	return nil
 }
 
@@ -115,7 +120,7 @@ func (s *fileStore) claim(ctx context.Context) error {
 	defer o.asking.Release(1)
 	is, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = s.findExpected(ctx); err == nil {
+		if err = o.findExpected(ctx, s); err == nil {
 			err = s.make()
 		}
 	}
@@ -140,17 +145,20 @@ func (s *fileStore) claim(ctx context.Context) error {
 	return nil
 }
 
-// findExpected fails where the archive expects blobs in a directory without an owner, and none is
+// findExpected fails where the archive expects blobs in a store without an owner, and none is
 // there.
-func (s *fileStore) findExpected(ctx context.Context) error {
-	if s.owner.expects == nil {
+func (o *owner) findExpected(ctx context.Context, s interface {
+	walk(ctx context.Context, fn func(Blob) error) error
+	away(reason error) error
+}) error {
+	if o.expects == nil {
 		return nil
 	}
-	if expected, err := s.owner.expects(ctx, ""); err != nil || !expected {
+	if expected, err := o.expects(ctx, ""); err != nil || !expected {
 		return err
 	}
 	err := s.walk(ctx, func(b Blob) error {
-		found, err := s.owner.expects(ctx, b.SHA256)
+		found, err := o.expects(ctx, b.SHA256)
 		if err == nil && found {
 			err = errFound
 		}
@@ -172,4 +180,10 @@ var errFound = errors.New("found")
 func (s *fileStore) away(reason error) error {
 	return &UnavailableError{Store: "recordings in " + s.dir, Err: reason, Hint: "mount its file system, or correct media.url and restart; " +
 		"if the recordings are lost, create an empty file " + OwnerName + " there, and run verify --repair"}
+}
+
+// away makes an [UnavailableError] of the reason why a prefix cannot be the one that it was.
+func (s *s3Store) away(reason error) error {
+	return &UnavailableError{Store: s.bucket.String(), Err: reason, Hint: "correct media.url and restart; " +
+		"if the recordings are lost, create an empty object " + s.bucket.Key(OwnerName) + " there, and run verify --repair"}
 }

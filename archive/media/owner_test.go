@@ -76,40 +76,77 @@ func TestOneOfTwoClaimsAPlace(t *testing.T) {
 	}
 }
 
-// TestAPlaceWithoutTheRecordingsIsNotClaimed opens an empty directory for an archive that expects
+// TestAPlaceWithoutTheRecordingsIsNotClaimed opens an empty place for an archive that expects
 // recordings. A person gives leave by an empty file; recordings that are there do by themselves.
 func TestAPlaceWithoutTheRecordingsIsNotClaimed(t *testing.T) {
-	dir := t.TempDir()
+	for name, newPlace := range map[string]func(t *testing.T) claimedPlace{
+		"directory": func(t *testing.T) claimedPlace {
+			dir := t.TempDir()
+			id := filepath.Join(dir, "media", OwnerName)
+			return claimedPlace{
+				open:   func() (Store, error) { return Open(dir, "", bucket.Line{}) },
+				leave:  func() error { return errors.Join(os.MkdirAll(filepath.Dir(id), 0o700), os.WriteFile(id, nil, 0o600)) },
+				remove: func() error { return os.Remove(id) },
+				read:   func() ([]byte, error) { return os.ReadFile(id) },
+			}
+		},
+		"bucket": func(t *testing.T) claimedPlace {
+			url := s3test.Start(t).URL("recordings", "p")
+			b, err := bucket.Open(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return claimedPlace{
+				open:   func() (Store, error) { return Open(t.TempDir(), url, bucket.Line{}) },
+				leave:  func() error { _, err := b.Put(t.Context(), OwnerName, strings.NewReader(""), 0, ""); return err },
+				remove: func() error { return b.Remove(t.Context(), OwnerName) },
+				read:   func() ([]byte, error) { return b.ReadSmall(t.Context(), OwnerName, 100) },
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { newPlace(t).expectGuarded(t) })
+	}
+}
+
+// claimedPlace is a place for recordings, with the file there that names its owner.
+type claimedPlace struct {
+	open          func() (Store, error)
+	leave, remove func() error // of the file; leave makes it empty
+	read          func() ([]byte, error)
+}
+
+func (p claimedPlace) expectGuarded(t *testing.T) {
 	open := func(expected string) Store {
-		s, err := Open(dir, "", bucket.Line{})
+		s, err := p.open()
 		if err != nil {
 			t.Fatal(err)
 		}
 		SetOwner(s, "one", func(_ context.Context, prefix string) (bool, error) { return strings.HasPrefix(expected, prefix), nil })
 		return s
 	}
-	id, absent := filepath.Join(dir, "media", OwnerName), strings.Repeat("0", 64)
+	absent := strings.Repeat("0", 64)
 	away := open(absent)
-	for what, err := range map[string]error{"check": Check(t.Context(), away), "delete": away.Delete(t.Context(), absent), "stat": func() error { _, err := away.Stat(t.Context(), absent); return err }()} {
-		if !IsUnavailable(err) || !strings.Contains(err.Error(), "create an empty file archive-id") {
+	for what, err := range map[string]error{"check": Check(t.Context(), away), "delete": away.Delete(t.Context(), absent),
+		"stat": func() error { _, err := away.Stat(t.Context(), absent); return err }(), "open": func() error { _, _, err := away.Open(t.Context(), absent); return err }()} {
+		if !IsUnavailable(err) || !strings.Contains(err.Error(), "create an empty") || !strings.Contains(err.Error(), OwnerName) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := errors.Join(os.MkdirAll(filepath.Dir(id), 0o700), os.WriteFile(id, nil, 0o600), Check(t.Context(), away)); err != nil {
+	if err := errors.Join(p.leave(), Check(t.Context(), away)); err != nil {
 		t.Error(err)
 	}
 	blob := putBlob(t, away, "a recording")
 	for expected, claimed := range map[string]bool{blob.SHA256: true, absent: false} {
-		if err := os.Remove(id); err != nil {
+		if err := p.remove(); err != nil {
 			t.Fatal(err)
 		}
 		if err := Check(t.Context(), open(expected)); (err == nil) != claimed {
 			t.Errorf("with a recording that is there, %t: %v", claimed, err)
 		}
-		if content, err := os.ReadFile(id); claimed && (err != nil || string(content) != "one\n") || !claimed && err == nil {
+		if content, err := p.read(); claimed && (err != nil || string(content) != "one\n") || !claimed && err == nil {
 			t.Errorf("with a recording that is there, %t: %q, %v", claimed, content, err)
 		}
-		if err := os.WriteFile(id, nil, 0o600); err != nil {
+		if err := p.leave(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -57,7 +57,7 @@ func (s *s3Store) Put(ctx context.Context, r io.Reader) (Blob, error) {
 
 // Import is part of [Store].
 func (s *s3Store) Import(ctx context.Context, file string) (Blob, error) {
-	if err := s.claim(ctx); err != nil {
+	if err := s.claim(ctx, false); err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
 	f, err := os.Open(file)
@@ -105,7 +105,7 @@ func (s *s3Store) Open(ctx context.Context, sha string) (Reader, Blob, error) {
 	}
 	r, o, err := s.bucket.Open(ctx, s.key(sha))
 	if err != nil {
-		return nil, Blob{}, fmt.Errorf("open blob %s: %w", sha, orNotFound(err))
+		return nil, Blob{}, fmt.Errorf("open blob %s: %w", sha, s.orNotFound(ctx, err))
 	}
 	return r, Blob{sha, o.Size, o.ContentType}, nil
 }
@@ -117,17 +117,21 @@ func (s *s3Store) Stat(ctx context.Context, sha string) (Blob, error) {
 	}
 	o, err := s.bucket.Stat(ctx, s.key(sha))
 	if err != nil {
-		return Blob{}, fmt.Errorf("look for blob %s: %w", sha, orNotFound(err))
+		return Blob{}, fmt.Errorf("look for blob %s: %w", sha, s.orNotFound(ctx, err))
 	}
 	return Blob{sha, o.Size, o.ContentType}, nil
 }
 
-// orNotFound makes ErrNotFound of a bucket's error for an absent object.
-func orNotFound(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return ErrNotFound
+// orNotFound makes ErrNotFound of a bucket's error for an absent object, where the prefix is the
+// archive's own.
+func (s *s3Store) orNotFound(ctx context.Context, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return err
+	if err := s.claim(ctx, true); err != nil {
+		return err
+	}
+	return ErrNotFound
 }
 
 // Delete is part of [Store]. It also deletes parts that a crash left.
@@ -135,7 +139,7 @@ func (s *s3Store) Delete(ctx context.Context, sha string) error {
 	if !ValidName(sha) {
 		return nil
 	}
-	err := s.claim(ctx)
+	err := s.claim(ctx, false)
 	if err == nil {
 		err = s.bucket.Remove(ctx, s.key(sha))
 	}
@@ -156,9 +160,14 @@ func KeepsVersions(ctx context.Context, s Store) bool {
 
 // Walk is part of [Store].
 func (s *s3Store) Walk(ctx context.Context, fn func(Blob) error) error {
-	if err := s.claim(ctx); err != nil {
+	if err := s.claim(ctx, false); err != nil {
 		return fmt.Errorf("walk media: %w", err)
 	}
+	return s.walk(ctx, fn)
+}
+
+// walk is Walk in a prefix of any owner.
+func (s *s3Store) walk(ctx context.Context, fn func(Blob) error) error {
 	for o, err := range s.bucket.List(ctx, "") {
 		if err != nil {
 			return fmt.Errorf("walk media: %w", err)

@@ -20,7 +20,7 @@ const staleUpload = 24 * time.Hour
 func Sweep(ctx context.Context, s Store, now time.Time) error {
 	switch s := s.(type) {
 	case *s3Store:
-		err := s.claim(ctx)
+		err := s.claim(ctx, false)
 		if err == nil {
 			err = s.bucket.SweepUploads(ctx, now.Add(-staleUpload), s.isKey)
 		}

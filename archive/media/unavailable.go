@@ -33,7 +33,7 @@ func Check(ctx context.Context, s Store) error {
 		if err := s.bucket.Check(ctx); err != nil {
 			return err
 		}
-		return s.claim(ctx)
+		return s.claim(ctx, true)
 	case *fileStore:
 		if err := s.claim(ctx); err != nil {
 			return err
