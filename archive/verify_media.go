@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"minutebook/archive/generation"
 	"minutebook/archive/media"
 	"minutebook/internal/seal"
 	"minutebook/internal/sqlite"
@@ -147,6 +148,9 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) e
 			return err
 		}
 		for _, id := range ids {
+			if err := setMarks(ctx, tx, []Mark{markGivenUp(id, generation.RecordingPart, sha)}); err != nil {
+				return err
+			}
 			if err := deriveMedia(ctx, tx, id); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,6 +121,9 @@ func (a *Archive) dropRevision(ctx context.Context, s stored) error {
 			if _, err := t.Exec(q, s.id); err != nil {
 				return err
 			}
+		}
+		if err := setMarks(ctx, tx, []Mark{markGivenUp(s.recordingID, string(s.part), hex.EncodeToString(s.hash))}); err != nil {
+			return err
 		}
 		_, err := t.Exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'repair', ?, 'unreadable', ?)`,
 			t.at.UnixMilli(), s.recordingID, fmt.Sprintf("revision %d of part %s", s.id, s.part))

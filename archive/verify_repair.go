@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"minutebook/api"
+	"minutebook/archive/generation"
 	"minutebook/archive/inbox"
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
@@ -152,6 +155,42 @@ func (c *check) askAgain(ctx context.Context, id int64, name string, current boo
 		}
 	}
 	d.Lost, d.Outcome = true, strings.TrimSpace("lost "+name)
+}
+
+// givenUpMark begins the marks of the content that repairs have taken out. Its rest is the
+// meeting, the part and the hash.
+const givenUpMark = "repair/gave-up/"
+
+// markGivenUp notes that a repair takes content out. Backups that may have it stay.
+func markGivenUp(id int64, part, hash string) Mark {
+	return Mark{Key: fmt.Sprintf("%s%d/%s/%s", givenUpMark, id, part, hash), Value: []byte{1}}
+}
+
+// ReadGivenUp returns the content that repairs have taken out of an archive.db, but for what has
+// come back and for that of forgotten meetings.
+func ReadGivenUp(ctx context.Context, db *sql.DB) (all []generation.Content, err error) {
+	keys, err := sqlite.Column[string](ctx, db, `SELECT key FROM marks WHERE key GLOB ? || '*' ORDER BY 1`, givenUpMark)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		id, rest, _ := strings.Cut(strings.TrimPrefix(key, givenUpMark), "/")
+		part, hash, _ := strings.Cut(rest, "/")
+		raw, _ := hex.DecodeString(hash)
+		c := generation.Content{Part: part, Hash: hash}
+		var settled bool
+		if c.RecordingID, err = strconv.ParseInt(id, 10, 64); err == nil {
+			err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1) OR EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?3)
+				OR EXISTS (SELECT 1 FROM revisions WHERE recording_id = ?1 AND part = ?2 AND hash = ?4)`, c.RecordingID, part, hash, raw).Scan(&settled)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read mark %s: %w", key, err)
+		}
+		if !settled {
+			all = append(all, c)
+		}
+	}
+	return all, nil
 }
 
 // meetingsWith returns the meetings that have a recording.

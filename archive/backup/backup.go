@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +30,8 @@ type Options struct {
 	// WithoutMedia leaves the recordings out: they are kept elsewhere, such as
 	// in a bucket with versions of its own.
 	WithoutMedia bool
-	// Keep is the number of generations that stay in the directory; 0 removes none.
+	// Keep is the number of generations that stay in the directory; 0 removes none. The newest
+	// one with recordings stays too.
 	Keep int
 	// Reread reads the recordings that an earlier backup has stored too, and copies damaged
 	// ones anew. Without it only their sizes are compared.
@@ -53,8 +53,10 @@ type Result struct {
 	Bytes      int64               `json:"bytes"`      // copied, as stored
 	Pruned     []string            `json:"pruned"`     // older generations that were removed
 	// Doubts are the reasons why no older generation was removed although the new
-	// one is whole: they hold something that may be lost here.
+	// one is whole: they may hold something that is lost here.
 	Doubts []string `json:"doubts"`
+	// Spared names the generation that stays beyond those to keep, and the reason.
+	Spared []string `json:"spared,omitempty"`
 	// Lost are the recordings that could not be backed up, for the archive's own
 	// copies are missing or damaged. Nothing is removed then either.
 	Lost []generation.Lost `json:"lost"`
@@ -165,27 +167,6 @@ func (b *run) clearAway(ctx context.Context, failure error) error {
 // the recordings keeps no local directory from being cleared.
 func (b *run) isAway(err error) bool {
 	return generation.LocalDir(b.dir.place) == "" && bucket.IsUnavailable(err)
-}
-
-// readCopied reads which recordings the interrupted generations among the names of a
-// directory have copied.
-func (b *run) readCopied(ctx context.Context, names []string) {
-	for _, name := range names {
-		if generation.NumberIn(name) == 0 || slices.ContainsFunc(b.dir.all, func(g generation.Generation) bool { return g.Name == name }) {
-			continue
-		}
-		for _, f := range generation.ReadCopied(ctx, b.dir.place, name) {
-			_, known := b.earlier[f.Path]
-			b.copied[f.Path], b.replacing = f, b.replacing || known
-		}
-	}
-}
-
-// noteCopied keeps a list of the recordings that this run and interrupted ones have copied.
-func (b *run) noteCopied(ctx context.Context) error {
-	b.unnoted = 0
-	m := generation.Manifest{Version: generation.Version, Lineage: b.lineage, Files: slices.Collect(maps.Values(b.copied))}
-	return generation.NoteCopied(ctx, b.dir.place, b.name, m)
 }
 
 // refuseDataDir fails for a directory of backups that lies in the data directory,

@@ -116,6 +116,9 @@ func (b *run) describe(ctx context.Context, path string, m *generation.Manifest)
 		return err
 	}
 	m.Meetings = len(m.IDs)
+	if m.GivenUp, err = archive.ReadGivenUp(ctx, db); err != nil {
+		return err
+	}
 	b.blobs, err = sqlite.List(ctx, db, func(rows *sql.Rows, blob *media.Blob) error { return rows.Scan(&blob.SHA256, &blob.Size) },
 		`SELECT sha256, size FROM media WHERE sha256 IN (SELECT sha256 FROM attachments) ORDER BY sha256`)
 	return err
@@ -212,36 +215,6 @@ func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) e
 	return b.noteCopied(ctx)
 }
 
-// noteEvery is the number of copied bytes after which a run notes its recordings, for the case
-// that it is killed.
-const noteEvery = 64 << 20
-
-// takeUp returns a recording that an interrupted run has copied, when its bytes are those that
-// were written. The name is the hash of a plain one; of an encrypted one that must be noted.
-func (b *run) takeUp(ctx context.Context, blob media.Blob, path string) (f generation.File, intact bool, err error) {
-	size, found := b.dir.recordings[path]
-	f, noted := b.copied[path]
-	if !noted && b.sealedSuffix() == "" {
-		f, noted = generation.File{Path: path, Size: size, SHA256: blob.SHA256, PlainSize: size, PlainSHA256: blob.SHA256}, true
-	}
-	if !found || !noted {
-		return f, false, nil
-	}
-	damaged, err := generation.FindDamaged(ctx, b.dir.place, []generation.File{f})
-	return f, err == nil && len(damaged) == 0, err
-}
-
-// noteReplacing notes before the replacement of an encrypted recording that its bytes are unknown
-// from now on. A run that is killed leaves bytes of the size that the manifests name, and other
-// ones: without the note, the next run would take them for those of the manifests.
-func (b *run) noteReplacing(ctx context.Context, path string) error {
-	if b.sealedSuffix() == "" {
-		return nil
-	}
-	b.copied[path], b.replacing = generation.File{Path: path}, true
-	return b.noteCopied(ctx)
-}
-
 // sourceReader keeps the error with which reading ended, which differs from an error
 // of writing.
 type sourceReader struct {
@@ -270,16 +243,6 @@ func (b *run) recordLost(ctx context.Context, blob media.Blob, reason string) er
 	}
 	b.result.Lost = append(b.result.Lost, generation.Lost{SHA256: blob.SHA256, Meetings: titles, Reason: reason})
 	return nil
-}
-
-// isIntact reports whether a file of an earlier backup is still whole: by its size, and
-// where the run rereads such files by its content.
-func (b *run) isIntact(ctx context.Context, f generation.File) (bool, error) {
-	if size, found := b.dir.recordings[f.Path]; !found || size != f.Size || !b.Reread {
-		return found && size == f.Size, nil
-	}
-	damaged, err := generation.FindDamaged(ctx, b.dir.place, []generation.File{f})
-	return len(damaged) == 0, err
 }
 
 // sealedSuffix returns the end of the names of encrypted files, "" without

@@ -3,6 +3,7 @@
 //
 //	backup.go                     Run: a generation, from the first file to its manifest
 //	copy.go                       databases and recordings, compressed and encrypted
+//	reuse.go                      recordings that earlier and interrupted runs have copied
 //	dir.go                        the directory: its lock, removing and clearing away
 //	prune.go                      older generations, and the doubts that keep them
 //	restore.go, restore_finish.go Restore: files, checks, a new epoch

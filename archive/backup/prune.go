@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,8 @@ import (
 )
 
 // findDoubts returns the reasons against removing older generations: one cannot be
-// read, or has meetings or changes that are not here and were not forgotten. A person
-// can accept that meetings are missing, for the generations up to now.
+// read, has meetings or changes that are not here and were not forgotten, or may have content
+// that a repair gave up. A person can accept that this is missing, for the generations up to now.
 func (b *run) findDoubts(ctx context.Context, m generation.Manifest) ([]string, error) {
 	doubts := []string{}
 	forgotten, _, err := b.archive.Tombstones(ctx)
@@ -48,6 +49,15 @@ func (b *run) findDoubts(ctx context.Context, m generation.Manifest) ([]string, 
 		if meetings := missingMeetings(g, m, forgotten); meetings != "" {
 			doubts = append(doubts, fmt.Sprintf("%s holds meetings that are not in the archive and were not forgotten: %s", g.Name, meetings))
 		}
+		var gaveUp []string
+		for _, c := range m.GivenUp {
+			if g.MayHave(c) {
+				gaveUp = append(gaveUp, fmt.Sprintf("%s of meeting %d", cmp.Or(c.Part, "a version"), c.RecordingID))
+			}
+		}
+		if content := enumerate(slices.Compact(gaveUp)); content != "" {
+			doubts = append(doubts, fmt.Sprintf("%s may have the last copy of content that a repair gave up: %s", g.Name, content))
+		}
 	}
 	return doubts, nil
 }
@@ -69,26 +79,51 @@ func missingMeetings(g generation.Generation, m generation.Manifest, forgotten [
 			ids = append(ids, fmt.Sprint(id))
 		}
 	}
+	return enumerate(ids)
+}
+
+// enumerate returns the first of some words in a line.
+func enumerate(words []string) string {
 	const most = 10
-	if n := len(ids) - most; n > 0 {
-		ids = append(ids[:most], fmt.Sprintf("and %d more", n))
+	if n := len(words) - most; n > 0 {
+		words = append(slices.Clone(words[:most]), fmt.Sprintf("and %d more", n))
 	}
-	return strings.Join(ids, ", ")
+	return strings.Join(words, ", ")
+}
+
+// spare returns the generations to remove but for the newest one with recordings, where all later
+// ones were made without them: its recordings may be the last copies.
+func (b *run) spare(remove []generation.Generation, m generation.Manifest) []generation.Generation {
+	if !m.WithoutMedia {
+		return remove
+	}
+	for i, g := range slices.Backward(b.dir.all) {
+		if g.WithoutMedia {
+			continue
+		}
+		if i < len(remove) && slices.ContainsFunc(g.Files, func(f generation.File) bool { return generation.IsRecording(f.Path) }) {
+			b.result.Spared = append(b.result.Spared, g.Name+" stays, for it is the newest with recordings; delete it when they are kept elsewhere")
+			remove = slices.Delete(slices.Clone(remove), i, i+1)
+		}
+		break
+	}
+	return remove
 }
 
 // prune removes the generations beyond those to keep, and the files of none.
 func (b *run) prune(ctx context.Context, m generation.Manifest) error {
 	noted := b.archive.NoteForgotten(ctx, b.dir.place.String()) // first: the removals may fail, each time
-	older := slices.Clone(b.dir.all)
+	older, remove := slices.Clone(b.dir.all), []generation.Generation(nil)
+	if n := len(older) + 1 - b.Keep; b.Keep > 0 && n > 0 && len(b.result.Doubts) == 0 && len(b.result.Lost) == 0 {
+		remove = b.spare(older[:n], m)
+	}
 	b.dir.all = append(b.dir.all, generation.Generation{Manifest: m, Place: b.dir.place, Name: b.name, Number: generation.NumberIn(b.name)})
 	b.result.Pruned = []string{}
-	if n := len(older) + 1 - b.Keep; b.Keep > 0 && n > 0 && len(b.result.Doubts) == 0 && len(b.result.Lost) == 0 {
-		for _, g := range older[:n] {
-			if err := b.dir.remove(ctx, g); err != nil {
-				return errors.Join(noted, err)
-			}
-			b.result.Pruned = append(b.result.Pruned, g.Name)
+	for _, g := range remove {
+		if err := b.dir.remove(ctx, g); err != nil {
+			return errors.Join(noted, err)
 		}
+		b.result.Pruned = append(b.result.Pruned, g.Name)
 	}
 	return errors.Join(noted, b.dir.sweep(ctx, true), b.archive.NoteGenerations(ctx, b.dir.place.String(), b.dir.all))
 }

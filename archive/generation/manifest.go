@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,31 @@ type Manifest struct {
 	Files         []File `json:"files"`
 	// Lost are the recordings of meetings that this generation does not have.
 	Lost []Lost `json:"lost,omitempty"`
+	// GivenUp is the content that repairs have taken out of the archive and that has not come
+	// back. A generation that does not name it was made before, and may have it.
+	GivenUp []Content `json:"given_up,omitempty"`
 }
+
+// Content is a version of a part of a meeting, or a recording.
+type Content struct {
+	RecordingID int64  `json:"recording_id"` // 0 where it is unknown
+	Part        string `json:"part"`         // "recording" for a recording
+	Hash        string `json:"hash"`         // in hex, the SHA-256 of a recording's bytes; "" where it is unknown
+}
+
+// MayHave reports whether the generation may have content that a later one has given up.
+func (m Manifest) MayHave(c Content) bool {
+	switch {
+	case slices.Contains(m.GivenUp, c):
+		return false
+	case c.Part == RecordingPart:
+		return slices.ContainsFunc(m.Files, func(f File) bool { return f.PlainSHA256 == c.Hash })
+	}
+	return c.RecordingID == 0 || m.Version == FirstVersion || slices.Contains(m.IDs, c.RecordingID)
+}
+
+// RecordingPart is the part of a recording in [Content].
+const RecordingPart = "recording"
 
 // File is a file of a backup: as it is stored, and its content.
 type File struct {

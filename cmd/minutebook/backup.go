@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -64,7 +65,7 @@ func (m *Main) backupCmd() *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Flags().BoolVar(&q.AcceptFewer, "accept-fewer", false, "meetings of older generations are missing on purpose")
+	cmd.Flags().BoolVar(&q.AcceptFewer, "accept-fewer", false, "meetings or content of older generations are missing on purpose")
 	cmd.Flags().BoolVar(&q.Reread, "reread", false, "read the recordings that are there already, and copy damaged ones anew")
 	cmd.Flags().BoolVar(&q.WithoutMedia, "without-media", false, "leave the recordings out")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt for this age public `key`")
@@ -75,7 +76,7 @@ func (m *Main) backupCmd() *cobra.Command {
 // reportBackup prints the doubts about a backup and the recordings it lacks, and returns
 // the error with their exit code.
 func (m *Main) reportBackup(r backup.Result) error {
-	for _, doubt := range r.Doubts {
+	for _, doubt := range slices.Concat(r.Doubts, r.Spared) {
 		fmt.Fprintf(m.Stderr, "minutebook: %s\n", doubt)
 	}
 	for _, lost := range r.Lost {
