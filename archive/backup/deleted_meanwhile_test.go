@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -75,4 +76,58 @@ func TestARecordingDeletedDuringABackup(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestARecordingThatVanishesFromTheBackupsIsCopiedAnew deletes a recording of an earlier backup, or
+// all of that backup, while the next one is made. It is whole then, or it fails.
+func TestARecordingThatVanishesFromTheBackupsIsCopiedAnew(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		vanish func(dest, sha string) error // nil: just after the directory was listed
+		fails  bool
+	}{
+		"a recording":               {func(dest, sha string) error { return os.Remove(filepath.Join(dest, "media", sha[:2], sha)) }, false},
+		"a part of it":              {func(dest, sha string) error { return os.Truncate(filepath.Join(dest, "media", sha[:2], sha), 3) }, false},
+		"all, when it is unmounted": {func(dest, _ string) error { return unmount(dest) }, true},
+		"all, at the beginning":     {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dest, armed := filepath.Join(t.TempDir(), "usb"), false
+			a := archivetest.OpenAt(t, archivetest.Dir(t), func() time.Time {
+				if armed && c.vanish == nil { // just after the directory was listed
+					armed = false
+					must(t, unmount(dest))
+				}
+				return archivetest.Epoch
+			})
+			archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "T", "said"))
+			b := archivetest.Attach(t, a, 1, "moving pictures")
+			backUp(t, a, dest, Options{})
+			armed = true
+			r, err := Run(t.Context(), a, dest, Options{Keep: 1, Progress: func(done, total int) {
+				if done == total && armed && c.vanish != nil { // the recording was looked at
+					armed = false
+					must(t, c.vanish(dest, b.SHA256))
+				}
+			}})
+			if armed || (err != nil) != c.fails || c.fails && len(r.Pruned) > 0 {
+				t.Fatalf("armed %t, pruned %v, %v", armed, r.Pruned, err)
+			}
+			if c.fails {
+				must(t, os.RemoveAll(dest))
+				must(t, os.Rename(dest+"-away", dest))
+			} else if r.Copied != 3 || len(r.Lost) > 0 {
+				t.Errorf("%+v", r)
+			}
+			if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {
+				t.Error("the restored archive differs")
+			}
+		})
+	}
+}
+
+// unmount leaves an empty directory in the place of one.
+func unmount(dest string) error {
+	return errors.Join(os.Rename(dest, dest+"-away"), os.Mkdir(dest, 0o700))
 }

@@ -2,8 +2,10 @@ package backup
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"minutebook/archive/generation"
 	"minutebook/archive/media"
@@ -68,4 +70,28 @@ func (b *run) isIntact(ctx context.Context, f generation.File) (bool, error) {
 	}
 	damaged, err := generation.FindDamaged(ctx, b.dir.place, []generation.File{f})
 	return len(damaged) == 0, err
+}
+
+// findVanished lists the directory again before the manifest is written, and reports whether a
+// recording is gone that the run takes from an earlier one: a disk can fail, and a person can
+// delete files. The next try copies it anew. It fails where an earlier generation is gone, as
+// where the disk of the directory was unmounted.
+func (b *run) findVanished(ctx context.Context) (vanished bool, err error) {
+	names, err := b.dir.place.Entries(ctx)
+	if err != nil {
+		return false, fmt.Errorf("list backups: %w", err)
+	}
+	for _, g := range b.dir.all {
+		if file, _, _ := strings.Cut(g.ManifestFile(), "/"); !slices.Contains(names, file) {
+			return false, fmt.Errorf("%s has gone since the backup began: see whether the disk of the backups is mounted, and back up again", g.Name)
+		}
+	}
+	if b.dir.recordings, err = b.dir.place.Files(ctx, "media"); err != nil {
+		return false, fmt.Errorf("list recordings of the backup: %w", err)
+	}
+	for _, f := range b.files {
+		size, found := b.dir.recordings[f.Path]
+		vanished = vanished || generation.IsRecording(f.Path) && (!found || size != f.Size)
+	}
+	return vanished, nil
 }
