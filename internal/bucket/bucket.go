@@ -151,11 +151,21 @@ func (b *Bucket) Entries(ctx context.Context) iter.Seq2[Object, error] {
 	return b.list(ctx, minio.ListObjectsOptions{Prefix: b.prefix})
 }
 
+// list yields the objects of a list. It fails where the server sends a page again, without an end:
+// the name is kept of the object at each power of two, and no object is there twice.
 func (b *Bucket) list(ctx context.Context, o minio.ListObjectsOptions) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
+		n, kept := 0, ""
 		for info := range b.client.ListObjectsIter(ctx, b.name, o) {
+			if info.Err == nil && n > 0 && info.Key == kept {
+				yield(Object{}, &UnavailableError{Store: b.String(), Err: fmt.Errorf("its list repeats %s", kept), Hint: "see whether the server works, and what is in between"})
+				return
+			}
+			if n++; n&(n-1) == 0 {
+				kept = info.Key
+			}
 			if !yield(Object{Name: strings.TrimPrefix(info.Key, b.prefix), Size: info.Size}, b.explain(info.Err)) {
 				return
 			}

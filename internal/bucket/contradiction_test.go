@@ -2,11 +2,13 @@ package bucket
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,6 +65,48 @@ func TestAnAnswerOfAnotherServer(t *testing.T) {
 		if !IsUnavailable(err) || !strings.HasSuffix(err.Error(), ": its answer is not that of an S3 server; correct the endpoint in its address, or see what is in between") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestAListThatRepeatsItselfEnds reads the list of a server that sends one page again and again. A
+// long list without repetition is read whole.
+func TestAListThatRepeatsItselfEnds(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "someone")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "not a secret")
+	const pages = 40
+	for name, next := range map[string]func(page int) int{
+		"the first page": func(int) int { return 0 },
+		"a later page":   func(page int) int { return min(page+1, 7) },
+		"some pages":     func(page int) int { return (page + 1) % 5 },
+		"nothing":        func(page int) int { return page + 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("continuation-token"))
+				fmt.Fprint(w, "<ListBucketResult>")
+				for i := range 10 {
+					fmt.Fprintf(w, "<Contents><Key>office/%04d</Key><Size>1</Size></Contents>", page*10+i)
+				}
+				fmt.Fprintf(w, "<IsTruncated>%t</IsTruncated><NextContinuationToken>%d</NextContinuationToken></ListBucketResult>", page+1 < pages, next(page))
+			}))
+			defer server.Close()
+			b, err := Open("s3://minutes/office?region=us-east-1&endpoint=" + url.QueryEscape(server.URL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := 0
+			for _, err = range b.List(t.Context(), "") {
+				if found++; err != nil || found > 20*pages {
+					break
+				}
+			}
+			switch {
+			case name == "nothing" && (err != nil || found != 10*pages):
+				t.Errorf("%d of %d objects, %v", found, 10*pages, err)
+			case name != "nothing" && (!IsUnavailable(err) || !strings.Contains(err.Error(), "its list repeats office/")):
+				t.Errorf("after %d objects: %v", found, err)
+			}
+		})
 	}
 }
 
