@@ -166,8 +166,8 @@ func markGivenUp(id int64, part, hash string) Mark {
 	return Mark{Key: fmt.Sprintf("%s%d/%s/%s", givenUpMark, id, part, hash), Value: []byte{1}}
 }
 
-// ReadGivenUp returns the content that repairs have taken out of an archive.db, but for what has
-// come back and for that of forgotten meetings.
+// ReadGivenUp returns the content that repairs have taken out of an archive.db and that has not
+// come back.
 func ReadGivenUp(ctx context.Context, db *sql.DB) (all []generation.Content, err error) {
 	keys, err := sqlite.Column[string](ctx, db, `SELECT key FROM marks WHERE key GLOB ? || '*' ORDER BY 1`, givenUpMark)
 	if err != nil {
@@ -180,7 +180,7 @@ func ReadGivenUp(ctx context.Context, db *sql.DB) (all []generation.Content, err
 		c := generation.Content{Part: part, Hash: hash}
 		var settled bool
 		if c.RecordingID, err = strconv.ParseInt(id, 10, 64); err == nil {
-			err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1) OR EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?3)
+			err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?3)
 				OR EXISTS (SELECT 1 FROM revisions WHERE recording_id = ?1 AND part = ?2 AND hash = ?4)`, c.RecordingID, part, hash, raw).Scan(&settled)
 		}
 		if err != nil {
