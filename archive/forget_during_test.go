@@ -47,7 +47,9 @@ func markedArchive(t *testing.T) (dir string) {
 	archivetest.Attach(t, a, 21, "recording of others")
 	for name, d := range markedDeliveries() {
 		d.Account, d.WebhookID, d.ReceivedAt = "main", name, archivetest.Epoch
-		if _, err := a.Inbox().Put(t.Context(), d); err != nil {
+		if d.Reason != "" {
+			archivetest.Quarantine(t, a, d, d.Reason)
+		} else if _, err := a.Inbox().Put(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,9 +66,9 @@ func markedDeliveries() map[string]inbox.Delivery {
 	cut := whole[:len(whole)-20]
 	return map[string]inbox.Delivery{
 		"received":    {Body: whole},
-		"quarantined": {Body: whole, State: inbox.StateQuarantined, Reason: "the disk was full"},
-		"unreadable":  {Body: cut, State: inbox.StateQuarantined, Reason: "it is not JSON"},
-		"spaced":      {Body: bytes.Replace(cut, []byte(`"recording_id": 20`), []byte("\"recording_id\"\n : \"20\""), 1), State: inbox.StateQuarantined},
+		"quarantined": {Body: whole, Reason: "the disk was full"},
+		"unreadable":  {Body: cut, Reason: "it is not JSON"},
+		"spaced":      {Body: bytes.Replace(cut, []byte(`"recording_id": 20`), []byte("\"recording_id\"\n : \"20\""), 1), Reason: "it is not JSON"},
 		"callback":    {Body: []byte(`{"transcript": ["` + marker + `"]}`), Kind: inbox.KindTranscript, RecordingID: forgottenID},
 	}
 }
@@ -105,7 +107,7 @@ func TestADeliveryAfterForgettingLeavesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			for id, d := range markedDeliveries() {
-				d.Account, d.WebhookID, d.State, d.Reason = "main", "again "+id, "", ""
+				d.Account, d.WebhookID, d.Reason = "main", "again "+id, ""
 				if _, err := a.Inbox().Put(t.Context(), d); err != nil {
 					t.Fatal(err)
 				}

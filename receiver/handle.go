@@ -126,7 +126,7 @@ func (r *Receiver) put(req *http.Request, d inbox.Delivery) refusal {
 
 // callback accepts one answer that the service posts to an address made for it. The
 // token is the credential: without a valid one no body is read. A body that cannot be
-// understood is quarantined, and the token stays valid.
+// understood, which intake quarantines, has a key of its own, so that the token stays valid.
 func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refusal {
 	kind, token := req.PathValue("kind"), req.PathValue("token")
 	if kind != inbox.KindTranscript && kind != inbox.KindSummary && kind != inbox.KindDownload {
@@ -157,7 +157,7 @@ func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refu
 		d.Body = withoutLinks(d.Body)
 	}
 	if _, err := archive.FromDelivery(d); err != nil {
-		d.State, d.Reason, d.WebhookID = inbox.StateQuarantined, err.Error(), c.Key+".unread"
+		d.WebhookID = c.Key + ".unread"
 	}
 	return r.put(req, d)
 }

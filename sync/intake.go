@@ -27,11 +27,11 @@ const (
 // is quarantined, with the reason.
 func (s *Syncer) runIntake(ctx context.Context) error {
 	box := s.archive.Inbox()
-	for replayed := false; ctx.Err() == nil; {
+	for settled := false; ctx.Err() == nil; {
 		var err error
-		if !replayed {
-			err = s.replayTransient(ctx)
-			replayed = err == nil
+		if !settled {
+			err = s.settleQuarantine(ctx)
+			settled = err == nil
 		} else if err = box.WaitPending(ctx); err == nil {
 			started := time.Now()
 			_, err = s.drainBatch(ctx, box)
@@ -136,9 +136,12 @@ func (s *Syncer) drainSingly(ctx context.Context, box *inbox.Inbox, pending []in
 	return len(pending), failed
 }
 
-// replayTransient applies deliveries again that an earlier version quarantined
-// for a temporary reason.
-func (s *Syncer) replayTransient(ctx context.Context) error {
+// settleQuarantine looks at the quarantine of earlier versions: it drops deliveries about
+// forgotten meetings, and applies those again that were there for a temporary reason.
+func (s *Syncer) settleQuarantine(ctx context.Context) error {
+	if err := s.archive.Inbox().DropForgotten(ctx); err != nil {
+		return err
+	}
 	n, err := s.archive.Inbox().ReplayPassing(ctx)
 	if n > 0 {
 		s.log.Info().Int("deliveries", n).Msg("deliveries that were quarantined because of the disk are applied again")

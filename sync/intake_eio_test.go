@@ -45,7 +45,7 @@ func runOnFailingDisk(ctx context.Context, dir string) error {
 		case "drain":
 			reply, err = s.drainBatch(ctx, a.Inbox())
 		case "replay":
-			err = s.replayTransient(ctx)
+			err = s.settleQuarantine(ctx)
 		case "quarantine": // as an earlier version did
 			err = a.Inbox().Quarantine(ctx, 1, "apply observation of 1: disk I/O error")
 		case "counts":

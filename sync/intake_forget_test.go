@@ -29,7 +29,7 @@ func TestForgetAtEachStepOfIntake(t *testing.T) {
 		"no meeting":  {Kind: inbox.KindWebhook, Body: fmt.Appendf(nil, `{"id": {"recording_id": 1}, "text": %q}`, text)},
 		"callback":    {Kind: inbox.KindTranscript, RecordingID: 1, Body: fmt.Appendf(nil, `{"transcript": [{"text": %q}]}`, text)},
 		"bad answer":  {Kind: inbox.KindSummary, RecordingID: 1, Body: fmt.Appendf(nil, `{"summary": %q}`, text)},
-		"quarantined": {Kind: inbox.KindWebhook, State: inbox.StateQuarantined, Body: []byte(wholeBody)},
+		"quarantined": {Kind: inbox.KindWebhook, Body: []byte(wholeBody)},
 	}
 	steps := []string{"before", "received", "read", "applied", "marked", "dropped"}
 	for name, d := range bodies {
@@ -58,6 +58,11 @@ func TestForgetAtEachStepOfIntake(t *testing.T) {
 				d.Account, d.WebhookID, d.ReceivedAt = "a", "m1", time.Now()
 				if _, err := box.Put(t.Context(), d); err != nil {
 					t.Fatal(err)
+				}
+				if name == "quarantined" {
+					if err := box.Quarantine(t.Context(), 1, "an earlier version could not read it"); err != nil {
+						t.Fatal(err)
+					}
 				}
 				forgetAt("received")
 				pending, err := box.Pending(t.Context(), 10)

@@ -237,13 +237,13 @@ func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 				t.Fatal(err)
 			}
 			deliver(t, s, "m3", `{"title": "no recording"}`)
-			if err := s.replayTransient(t.Context()); err != nil {
+			if err := s.settleQuarantine(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.drainBatch(t.Context(), box); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.replayTransient(t.Context()); err != nil {
+			if err := s.settleQuarantine(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if c, err := box.Counts(t.Context()); err != nil || c.Applied != 2 || c.Quarantined != 1 {

@@ -42,7 +42,7 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	if err := s.replayTransient(ctx); err != nil {
+	if err := s.settleQuarantine(ctx); err != nil {
 		return err
 	}
 	if err := s.drainAll(ctx); err != nil {

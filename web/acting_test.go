@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
 	"minutebook/internal/browsertest"
 	"minutebook/internal/notify"
@@ -26,8 +27,7 @@ func browserActsOnTheStatus(t *testing.T, c *browsertest.Chromium) {
 	s.server.Run = func(account, job string) error { ran <- account + " " + job; return nil }
 	s.status = &syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme", NextRun: map[string]time.Time{syncer.JobWalk: at}}}}
 	box := s.archive.Inbox()
-	_, err := box.Put(t.Context(), inbox.Delivery{Account: "acme", WebhookID: "msg_1", Body: []byte("<b>"), State: inbox.StateQuarantined, Reason: "<i>not JSON"})
-	must(t, err)
+	archivetest.Quarantine(t, s.archive, inbox.Delivery{Account: "acme", WebhookID: "msg_1", Body: []byte("<b>")}, "<i>not JSON")
 	must(t, s.archive.SaveRefusal(t.Context(), archive.Download{RecordingID: 1, State: archive.DownloadRefused, Reason: "403"}, "acme", false, archive.Position{Seq: math.MaxInt64}))
 	must(t, s.archive.RecordFailure(t.Context(), archive.Failure{Account: "acme", Class: "download", What: "1", RecordingID: 1, Reason: "403", Tries: 3}))
 	b := c.Open(t, s.URL)

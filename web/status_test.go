@@ -15,6 +15,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
 	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
@@ -68,10 +69,7 @@ func TestQuarantinedDeliveriesAreReplayed(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
 	box := s.archive.Inbox()
-	_, err := box.Put(t.Context(), inbox.Delivery{Account: "acme", WebhookID: "msg_1", Body: []byte("<b>"), State: inbox.StateQuarantined, Reason: "<i>not JSON"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	archivetest.Quarantine(t, s.archive, inbox.Delivery{Account: "acme", WebhookID: "msg_1", Body: []byte("<b>")}, "<i>not JSON")
 	s.shows(200, "/status", "Quarantined deliveries", "&lt;i&gt;not JSON", `aria-label="Replay delivery 1"`)
 	if _, body := s.get("/status", nobodyAna...); strings.Contains(body, "not JSON") {
 		t.Error("who is no admin is shown deliveries")

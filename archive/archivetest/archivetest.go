@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/sqlite"
 	"minutebook/sample"
@@ -120,6 +121,21 @@ func Attach(t testing.TB, a *archive.Archive, id int64, content string) media.Bl
 		t.Fatal(err)
 	}
 	return b
+}
+
+// Quarantine has a delivery wait in quarantine.
+func Quarantine(t testing.TB, a *archive.Archive, d inbox.Delivery, reason string) {
+	t.Helper()
+	_, err := a.Inbox().Put(t.Context(), d)
+	if err == nil {
+		d, err = a.Inbox().DeliveryOf(t.Context(), d.Account, d.WebhookID)
+	}
+	if err == nil {
+		err = a.Inbox().Quarantine(t.Context(), d.ID, reason)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Tree returns the files below a directory: path to content.

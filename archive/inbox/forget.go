@@ -61,28 +61,38 @@ func (i *Inbox) Mentions(ctx context.Context, recordingID int64) (bool, error) {
 	return named || len(ids) > 0, nil
 }
 
-// findUnapplied returns the deliveries about a recording whose rows do not name it yet:
-// they wait for their application, or are quarantined. It also returns the damaged ones
-// among them that name no recording at all.
+// findUnapplied returns the deliveries about a recording that wait for their application, or
+// are quarantined. It also returns the damaged ones among these that name no recording at all.
 func (i *Inbox) findUnapplied(ctx context.Context, recordingID int64) (ids, unreadable []int64, err error) {
-	err = sqlite.Each(ctx, i.db.R, func(rows *sql.Rows) error {
-		var id int64
-		var p packedBody
-		if err := rows.Scan(append([]any{&id}, p.columns()...)...); err != nil {
-			return err
-		}
-		about, damage := p.recordingIDs()
+	err = i.eachUnapplied(ctx, func(id int64, about []int64, damage error) {
 		switch {
 		case slices.Contains(about, recordingID):
 			ids = append(ids, id)
 		case damage != nil && len(about) == 0:
 			unreadable = append(unreadable, id)
 		}
-		return nil
-	}, `SELECT id`+bodyColumns+` FROM deliveries
-		WHERE recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
-			UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
+	})
 	return ids, unreadable, err
+}
+
+// eachUnapplied calls fn for every delivery that waits for its application, or is quarantined,
+// with the recordings that its row and its body name, and the damage of the body.
+func (i *Inbox) eachUnapplied(ctx context.Context, fn func(id int64, about []int64, damage error)) error {
+	return sqlite.Each(ctx, i.db.R, func(rows *sql.Rows) error {
+		var id, recordingID int64
+		var p packedBody
+		if err := rows.Scan(append([]any{&id, &recordingID}, p.columns()...)...); err != nil {
+			return err
+		}
+		about, damage := p.recordingIDs()
+		if recordingID != 0 {
+			about = append(about, recordingID)
+		}
+		fn(id, about, damage)
+		return nil
+	}, `SELECT id, recording_id`+bodyColumns+` FROM deliveries
+		WHERE body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
+			UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
 }
 
 // ReadRecordingIDs returns the recordings, in rising order, about which an inbox.db has a
@@ -96,12 +106,12 @@ func ReadRecordingIDs(ctx context.Context, db sqlite.Querier) (ids []int64, err 
 		}
 		if id != 0 {
 			ids = append(ids, id)
-			return nil
 		}
 		about, _ := p.recordingIDs()
 		ids = append(ids, about...)
 		return nil
-	}, `SELECT recording_id, encoding, checksum, CASE recording_id WHEN 0 THEN body END FROM deliveries WHERE body IS NOT NULL`)
+	}, `SELECT recording_id, encoding, checksum, CASE WHEN recording_id = 0 OR state <> 'applied' THEN body END
+		FROM deliveries WHERE body IS NOT NULL`)
 	slices.Sort(ids)
 	return slices.Compact(ids), err
 }
@@ -147,8 +157,8 @@ func recordingIDs(body []byte) (ids []int64) {
 }
 
 // forgottenOf tells which of the meetings were forgotten: their deliveries leave
-// an id and no body. An outcome that does not say which meeting it was about gets
-// the forgotten one that its body names.
+// an id and no body. An outcome that does not say which meeting it was about, or that the
+// delivery could not be applied, gets the forgotten one that its body names.
 func (i *Inbox) forgottenOf(ctx context.Context, outcomes []Outcome) (map[int64]bool, error) {
 	gone := map[int64]bool{}
 	if i.forgotten == nil {
@@ -157,12 +167,12 @@ func (i *Inbox) forgottenOf(ctx context.Context, outcomes []Outcome) (map[int64]
 	for n := range outcomes {
 		o := &outcomes[n]
 		ids := []int64{o.RecordingID}
-		if o.RecordingID == 0 {
+		if o.RecordingID == 0 || o.Quarantine != "" {
 			d, err := i.Delivery(ctx, o.ID)
 			if err != nil {
 				return nil, fmt.Errorf("settle: %w", err)
 			}
-			ids = recordingIDs(d.Body)
+			ids = append(recordingIDs(d.Body), o.RecordingID)
 		}
 		for _, id := range ids {
 			is, asked := gone[id]
@@ -181,20 +191,26 @@ func (i *Inbox) forgottenOf(ctx context.Context, outcomes []Outcome) (map[int64]
 	return gone, nil
 }
 
-// dropForgotten drops the body of a delivery that came into quarantine while its
-// recording was being forgotten: nobody settles it.
-func (i *Inbox) dropForgotten(ctx context.Context, d Delivery) error {
+// DropForgotten drops the bodies of quarantined deliveries about forgotten recordings, which
+// earlier versions kept where the archive could not be asked.
+func (i *Inbox) DropForgotten(ctx context.Context) error {
 	if i.forgotten == nil {
 		return nil
 	}
-	for _, id := range append(recordingIDs(d.Body), d.RecordingID) {
-		switch is, err := i.forgotten(ctx, id); {
-		case err != nil:
-			return err
-		case is:
-			_, err := i.ForgetRecording(ctx, id)
-			return err
+	var about []int64
+	err := i.eachUnapplied(ctx, func(_ int64, ids []int64, _ error) { about = append(about, ids...) })
+	slices.Sort(about)
+	for _, id := range slices.Compact(about) {
+		is := false
+		if err == nil {
+			is, err = i.forgotten(ctx, id)
 		}
+		if err == nil && is {
+			_, err = i.ForgetRecording(ctx, id)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("drop deliveries about forgotten recordings: %w", err)
 	}
 	return nil
 }

@@ -136,7 +136,10 @@ func TestKeyOutlivesBody(t *testing.T) {
 
 func TestQuarantineAndReplay(t *testing.T) {
 	i := openInbox(t, filepath.Join(t.TempDir(), "inbox.db"), Options{})
-	put(t, i, Delivery{Account: "a", WebhookID: "msg_1", Body: []byte("not json"), State: StateQuarantined, Reason: "not JSON"})
+	put(t, i, delivery("a", "msg_1", "not json"))
+	if err := i.Quarantine(t.Context(), 1, "not JSON"); err != nil {
+		t.Fatal(err)
+	}
 	put(t, i, delivery("a", "msg_2", "{}"))
 	list, err := i.List(t.Context(), Query{State: StateQuarantined})
 	if err != nil || len(list) != 1 || list[0].Reason != "not JSON" || list[0].SettledAt.IsZero() {

@@ -23,8 +23,8 @@ const (
 )
 
 const putSQL = `INSERT INTO deliveries
-	(account, kind, webhook_id, received_at, sent_at, recording_id, state, settled_at, reason, size, checksum, header, encoding, body)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	(account, kind, webhook_id, received_at, sent_at, recording_id, state, size, checksum, header, encoding, body)
+	VALUES (?, ?, ?, ?, ?, ?, 'received', ?, ?, ?, ?, ?)
 	ON CONFLICT (account, kind, webhook_id) DO NOTHING`
 
 // Put keeps a delivery and returns when the commit that holds it is on disk:
@@ -49,11 +49,8 @@ func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error)
 		repeated = n == 0
 		return err
 	}})
-	if err != nil {
+	if err != nil { // the writer may still count
 		return false, err
-	}
-	if d.State == StateQuarantined && !repeated {
-		return false, i.dropForgotten(ctx, d)
 	}
 	return repeated, nil
 }
@@ -64,23 +61,16 @@ func (i *Inbox) putArgs(d Delivery) ([]any, error) {
 	if d.Kind == "" {
 		d.Kind = KindWebhook
 	}
-	if d.State == "" {
-		d.State = StateReceived
-	}
 	switch {
 	case d.Account == "":
 		return nil, errors.New("put delivery: it has no account")
 	case d.WebhookID == "":
 		return nil, errors.New("put delivery: it has no webhook-id")
-	case d.State != StateReceived && d.State != StateQuarantined:
+	case d.State != "" && d.State != StateReceived:
 		return nil, fmt.Errorf("put delivery: it cannot arrive as %q", d.State)
 	}
 	if d.ReceivedAt.IsZero() {
 		d.ReceivedAt = i.now()
-	}
-	var settled int64
-	if d.State == StateQuarantined {
-		settled = toMillis(i.now())
 	}
 	header, err := json.Marshal(d.Header)
 	if err != nil {
@@ -89,7 +79,7 @@ func (i *Inbox) putArgs(d Delivery) ([]any, error) {
 	body := append([]byte{}, d.Body...) // never nil: NULL is a dropped body
 	return []any{
 		d.Account, d.Kind, d.WebhookID, toMillis(d.ReceivedAt), toMillis(d.SentAt), d.RecordingID,
-		d.State, settled, d.Reason, len(d.Body), hashBody(body), string(header), encodingPlain, body,
+		len(d.Body), hashBody(body), string(header), encodingPlain, body,
 	}, nil
 }
 

@@ -2,9 +2,12 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -62,4 +65,77 @@ func anyFileContains(t *testing.T, path, word string) bool {
 		}
 	}
 	return false
+}
+
+// TestNothingOfAForgottenRecordingStaysInQuarantine has a delivery about a forgotten recording
+// that cannot be applied: the archive cannot be asked at first, the program is killed before it
+// asks, the address was given for another recording, or an earlier version left the delivery.
+func TestNothingOfAForgottenRecordingStaysInQuarantine(t *testing.T) {
+	const word = "zebrafish"
+	var known, away atomic.Bool // the archive knows recording 42 as forgotten; it cannot be asked
+	o := Options{IsForgotten: func(_ context.Context, id int64) (bool, error) {
+		if away.Load() {
+			return false, errors.New("database is locked")
+		}
+		return id == 42 && known.Load(), nil
+	}}
+	settle := func(t *testing.T, i *Inbox) error {
+		t.Helper()
+		pending, err := i.Pending(t.Context(), 1)
+		if err != nil || len(pending) != 1 {
+			t.Fatal(pending, err)
+		}
+		return i.Settle(t.Context(), Outcome{ID: pending[0].ID, RecordingID: pending[0].RecordingID, Quarantine: "not understood"})
+	}
+	for name, c := range map[string]struct {
+		given int64 // the recording for which the address was given
+		run   func(t *testing.T, i *Inbox) error
+	}{
+		"not asked at first": {42, func(t *testing.T, i *Inbox) error {
+			away.Store(true)
+			defer away.Store(false)
+			if settle(t, i) == nil {
+				t.Error("settled without the archive")
+			}
+			away.Store(false)
+			return settle(t, i)
+		}},
+		"killed": {42, func(t *testing.T, i *Inbox) error {
+			path := i.Path()
+			return errors.Join(i.Close(), settle(t, openInbox(t, path, o)))
+		}},
+		"to another address": {41, settle},
+		"to another address, forgotten later": {41, func(t *testing.T, i *Inbox) error {
+			known.Store(false)
+			if err := settle(t, i); err != nil {
+				return err
+			}
+			if about, err := ReadRecordingIDs(t.Context(), i.db.R); err != nil || !slices.Equal(about, []int64{41, 42}) {
+				t.Errorf("about %v, %v", about, err)
+			}
+			_, err := i.ForgetRecording(t.Context(), 42)
+			return err
+		}},
+		"of an earlier version": {42, func(t *testing.T, i *Inbox) error {
+			known.Store(false)
+			if err := settle(t, i); err != nil {
+				return err
+			}
+			known.Store(true)
+			return i.DropForgotten(t.Context())
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			known.Store(true)
+			path := filepath.Join(t.TempDir(), "inbox.db")
+			i := openInbox(t, path, o)
+			put(t, i, Delivery{Account: "a", Kind: KindTranscript, WebhookID: "k.unread", RecordingID: c.given, Body: []byte(`{"recording_id":42,"words":"` + word)})
+			if err := c.run(t, i); err != nil {
+				t.Fatal(err)
+			}
+			if anyFileContains(t, path, word) {
+				t.Error("the inbox still has its words")
+			}
+		})
+	}
 }
