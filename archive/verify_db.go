@@ -78,22 +78,27 @@ func checkDatabase(ctx context.Context, db *sqlite.DB, found func(Damage)) error
 }
 
 // checkDeliveries reads every kept body of a delivery. A damaged body cannot be
-// restored. The content of an applied one is in the archive, so a repair drops the
-// body.
+// restored, so a repair drops it. The content of an applied one is in the archive. That of
+// another one is requested again where the body still says which meeting it is about.
 func (c *check) checkDeliveries(ctx context.Context, o VerifyOptions, found func(Damage)) (err error) {
 	deliveries := c.archive.inbox
 	c.sum.Deliveries, err = deliveries.CheckBodies(ctx, func(b inbox.DamagedBody) {
 		d := Damage{Class: DamageDelivery, Path: deliveries.Path(), RecordingID: b.RecordingID,
 			What: fmt.Sprintf("the body of delivery %d, %s, cannot be read back: %v", b.ID, b.State, b.Err)}
-		if o.Repair && b.State == inbox.StateApplied {
-			c.repair(ctx, &d, o, func() (err error) {
-				if d.Aside, err = c.archive.putAside(ctx, d.RecordingID, fmt.Sprintf("delivery-%d", b.ID), b.Stored); err != nil {
-					return err
-				}
+		c.repair(ctx, &d, o, func() (err error) {
+			if about := inbox.DamagedRecordingIDs(b.Stored); d.RecordingID == 0 && len(about) == 1 {
+				d.RecordingID = about[0]
+			}
+			if d.Aside, err = c.archive.putAside(ctx, d.RecordingID, fmt.Sprintf("delivery-%d", b.ID), b.Stored); err != nil {
+				return err
+			}
+			if b.State == inbox.StateApplied {
 				d.Outcome = "let go: what it brought is in the archive"
 				return deliveries.DropBody(ctx, b.ID)
-			})
-		}
+			}
+			c.askAgain(ctx, d.RecordingID, fmt.Sprintf("delivery %d", b.ID), d.RecordingID != 0, &d)
+			return deliveries.GiveUp(ctx, b.ID)
+		})
 		found(d)
 	})
 	return err

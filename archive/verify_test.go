@@ -262,3 +262,54 @@ func TestARecordingThatCannotBePutAsideStays(t *testing.T) {
 		t.Errorf("the meeting has %v, %v", m, err)
 	}
 }
+
+// TestADamagedDeliveryThatWasNotAppliedIsGivenUp repairs an inbox in which the bodies of
+// deliveries have rotted that wait or are quarantined. The meeting is asked for again where its
+// id can still be read, and lost else; the check is clean from then on.
+func TestADamagedDeliveryThatWasNotAppliedIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		quarantined bool
+		body        string // as it is after the damage
+		shown       bool   // an account sees the meeting
+		lost        bool
+	}{
+		"waiting": {false, `{"recording_id": 9, "titl?`, true, false}, "quarantined": {true, `{"recording_id": 9, "titl?`, true, false},
+		"that nobody sees": {true, `{"recording_id": 9, "titl?`, false, true}, "without an id": {true, `{"recording_?d": 9`, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := openArchive(t, t.TempDir())
+			d := inbox.Delivery{Account: "main", WebhookID: "m", Kind: inbox.KindWebhook, ReceivedAt: epoch0, Body: []byte(`{"recording_id": 9, "title": "T"}`)}
+			_, err := a.inbox.Put(t.Context(), d)
+			if err == nil && c.quarantined {
+				err = a.inbox.Quarantine(t.Context(), 1, "not understood")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			damageDatabase(t, a.inbox.Path(), `UPDATE deliveries SET body = CAST('`+c.body+`' AS BLOB)`)
+			ask := func(_ context.Context, id int64) (string, error) {
+				if c.shown && id == 9 {
+					return "main", nil
+				}
+				return "", nil
+			}
+			v, damages := verify(t, a, VerifyOptions{Repair: true, AskAgain: ask})
+			if len(damages) != 1 || damages[0].Lost != c.lost || damages[0].Repaired == c.lost || (v.ExitCode() == LostCode) != c.lost {
+				t.Fatalf("repaired: %v, exit code %d", damages, v.ExitCode())
+			}
+			if aside, err := os.ReadFile(damages[0].Aside); err != nil || string(aside) != c.body {
+				t.Errorf("put aside: %q, %v", aside, err)
+			}
+			if v, damages := verify(t, a, VerifyOptions{}); v.ExitCode() != 0 {
+				t.Errorf("afterwards: %v", damages)
+			}
+			counts, err := a.inbox.Counts(t.Context())
+			if err != nil || counts.Received+counts.Quarantined > 0 {
+				t.Errorf("somebody still waits for it: %+v, %v", counts, err)
+			}
+			if repeated, err := a.inbox.Put(t.Context(), d); repeated || err != nil {
+				t.Errorf("sent again, it is known: %t, %v", repeated, err)
+			}
+		})
+	}
+}

@@ -168,11 +168,13 @@ func (i *Inbox) forgottenOf(ctx context.Context, outcomes []Outcome) (map[int64]
 		o := &outcomes[n]
 		ids := []int64{o.RecordingID}
 		if o.RecordingID == 0 || o.Quarantine != "" {
-			d, err := i.Delivery(ctx, o.ID)
-			if err != nil {
-				return nil, fmt.Errorf("settle: %w", err)
+			var p packedBody
+			row := i.db.R.QueryRowContext(ctx, `SELECT encoding, checksum, body FROM deliveries WHERE id = ?`, o.ID)
+			if err := row.Scan(p.columns()...); err != nil {
+				return nil, fmt.Errorf("settle delivery %d: %w", o.ID, err)
 			}
-			ids = append(recordingIDs(d.Body), o.RecordingID)
+			about, _ := p.recordingIDs()
+			ids = append(about, o.RecordingID)
 		}
 		for _, id := range ids {
 			is, asked := gone[id]

@@ -105,6 +105,12 @@ func TestNothingOfAForgottenRecordingStaysInQuarantine(t *testing.T) {
 			return errors.Join(i.Close(), settle(t, openInbox(t, path, o)))
 		}},
 		"to another address": {41, settle},
+		"damaged": {0, func(t *testing.T, i *Inbox) error {
+			if _, err := i.db.ExecContext(t.Context(), `UPDATE deliveries SET checksum = 0`); err != nil {
+				return err
+			}
+			return settle(t, i)
+		}},
 		"to another address, forgotten later": {41, func(t *testing.T, i *Inbox) error {
 			known.Store(false)
 			if err := settle(t, i); err != nil {

@@ -53,9 +53,18 @@ func (i *Inbox) CheckBodies(ctx context.Context, found func(DamagedBody)) (check
 }
 
 // DropBody deletes the body of one applied delivery.
-func (i *Inbox) DropBody(ctx context.Context, id int64) error {
+func (i *Inbox) DropBody(ctx context.Context, id int64) error { return i.dropBody(ctx, id, ``) }
+
+// GiveUp deletes the damaged body of a delivery that was not applied, so that nobody waits for
+// it any more. Its key is free: sent again, the delivery counts as new.
+func (i *Inbox) GiveUp(ctx context.Context, id int64) error {
+	return i.dropBody(ctx, id, `, state = 'applied', settled_at = ?2, webhook_id = webhook_id || '.lost-' || id,
+		reason = 'its body was damaged, and a repair has put it aside; sent again, it counts as new'`)
+}
+
+func (i *Inbox) dropBody(ctx context.Context, id int64, more string) error {
 	return i.submit(ctx, &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
-		if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL WHERE id = ?`, id); err != nil {
+		if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL`+more+` WHERE id = ?1`, id, toMillis(i.now())); err != nil {
 			return fmt.Errorf("drop the body of delivery %d: %w", id, err)
 		}
 		return nil
