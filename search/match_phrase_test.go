@@ -65,6 +65,30 @@ func TestAPhraseIsFoundBehindManyNewerMeetings(t *testing.T) {
 	}
 }
 
+// TestABudgetForNoTitleIsNoDamage looks for a phrase in titles when fewer entries may still be
+// read than a title counts as: the answer is not exact, and the index not taken for damaged.
+func TestABudgetForNoTitleIsNoDamage(t *testing.T) {
+	h := newFixture(t)
+	h.add(meeting(1, "Weekly sales, sales review", "en", day(1), nil, nil))
+	h.catchUp()
+	err := h.index.ask(t.Context(), everyone, func(s *snapshot) error {
+		c, err := s.findPhrase(newTerm("weekly sales review"), &readBudget{titleCost - 1})
+		if err != nil || len(c.waiting) != 1 {
+			t.Fatalf("%d fields are to be read: %v", len(c.waiting), err)
+		}
+		if err := c.read(s.visible()); err != nil {
+			return err
+		}
+		if c.settle(s.visible()) {
+			t.Error("the answer is exact")
+		}
+		return nil
+	})
+	if err != nil || h.index.Progress().Damaged {
+		t.Errorf("%v; then the index is %+v", err, h.index.Progress())
+	}
+}
+
 // TestAWordWithoutSpacesIsFoundInAllMeetings lists more meetings with a word of four
 // characters than are read for it.
 func TestAWordWithoutSpacesIsFoundInAllMeetings(t *testing.T) {

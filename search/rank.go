@@ -49,6 +49,9 @@ func (h *rankHeap) Pop() any {
 // topMeetings returns the first n meetings of a set in the order of before, without
 // those that skip accepts. Without scores the order is newest first.
 func (s *snapshot) topMeetings(set meetingSet, scores scores, n int, skip func(rankedMeeting) bool) []rankedMeeting {
+	if n <= 0 { // such as titles that may still be read
+		return nil
+	}
 	var h rankHeap
 	for i, docs := range set {
 		cols := s.segments[i].columns
