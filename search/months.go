@@ -65,6 +65,10 @@ func monthStart(m int, loc *time.Location) time.Time {
 	return civil.Day(m/12, time.Month(m%12+1), 1, loc)
 }
 
+// lastMonth is the last one that a query and JSON can say, December 9999. It has the meetings of
+// its last hours too that begin later in a zone in the east.
+const lastMonth = 9999*12 + 11
+
 // monthCache remembers the bounds of the months met, since reading a calendar
 // is slow.
 type monthCache struct {
@@ -92,8 +96,8 @@ func (c *monthCache) numberOf(ms int64, loc *time.Location) int {
 	}
 	t := time.UnixMilli(ms).In(loc)
 	m := t.Year()*12 + int(t.Month()) - 1
-	b := monthBounds{monthStart(m, loc).UnixMilli(), monthStart(m+1, loc).UnixMilli(), m}
+	b := monthBounds{monthStart(m, loc).UnixMilli(), monthStart(m+1, loc).UnixMilli(), min(m, lastMonth)}
 	c.bounds = append(c.bounds, b)
 	sort.Slice(c.bounds, func(i, j int) bool { return c.bounds[i].from < c.bounds[j].from })
-	return m
+	return b.month
 }

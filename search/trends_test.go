@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -304,5 +305,17 @@ func TestMeetingsWithoutDateStretchNoChart(t *testing.T) {
 		if a := h.search(Request{Query: "id:4", Viewer: viewer, Histogram: true}); a.Total != 1 || (len(a.Histogram) > 0) != (name == "old") {
 			t.Errorf("%s: alone it is %d meetings in the bars %v", name, a.Total, a.Histogram)
 		}
+	}
+}
+
+// TestTheLastMonthIsWithinTheCalendar has a meeting that begins in the year 10000 where the reader
+// is, which neither JSON nor a query can say.
+func TestTheLastMonthIsWithinTheCalendar(t *testing.T) {
+	h := newFixture(t)
+	h.add(meeting(1, "Plan", "en", time.Date(9999, 12, 31, 23, 30, 0, 0, time.UTC), nil, nil))
+	h.catchUp()
+	bars := h.search(Request{Histogram: true, Location: time.FixedZone("CET", 3600)}).Histogram
+	if raw, err := json.Marshal(bars); err != nil || len(bars) != 1 || bars[0].From.Format("2006-01") != "9999-12" {
+		t.Errorf("the histogram is %s: %v", raw, err)
 	}
 }
