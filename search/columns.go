@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -157,7 +158,7 @@ func (c *columnCache) readColumns(seg *scorch.SegmentSnapshot) (*columns, error)
 		if err := r.decode(raw, c.intern); err != nil {
 			return nil, err
 		}
-		cols.id[doc], cols.start[doc], cols.seconds[doc], cols.words[doc] = r.id, r.start, int32(r.seconds), int32(r.words)
+		cols.id[doc], cols.start[doc], cols.seconds[doc], cols.words[doc] = r.id, r.start, int32(min(r.seconds, math.MaxInt32)), int32(r.words)
 		for i, value := range r.single {
 			cols.single[i][doc] = value
 		}

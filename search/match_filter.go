@@ -204,32 +204,25 @@ func (e evaluation) filterTime(f *query.Filter) (meetingSet, error) {
 		}), nil
 	case "last":
 		from, err := query.LastSpan(f.Value, e.at.now.In(e.at.loc))
-		return s.startingBetween(from, e.at.now), err
+		return s.startingBetween(from.UnixMilli(), e.at.now.UnixMilli()), err
 	case "on":
 		from, to, err := query.DateSpan(f.Value, e.at.now, e.at.loc)
-		return s.startingBetween(from, to), err
+		return s.startingBetween(from.UnixMilli(), to.UnixMilli()), err
 	case "after":
 		from, err := query.DateStart(f.Value, e.at.now, e.at.loc)
-		return s.startingBetween(from, time.Time{}), err
+		return s.startingBetween(from.UnixMilli(), math.MaxInt64), err
 	case "before":
 		to, err := query.DateStart(f.Value, e.at.now, e.at.loc)
-		return s.startingBetween(time.Time{}, to), err
+		return s.startingBetween(math.MinInt64, to.UnixMilli()), err
 	}
 	return nil, fmt.Errorf("search by %s: no such field", f.Field)
 }
 
-// startingBetween finds the meetings that begin at or after from and before to; a
-// zero bound is none. Of a meeting without a date nothing is known.
-func (s *snapshot) startingBetween(from, to time.Time) meetingSet {
-	low, high := int64(-1<<62), int64(1<<62)
-	if !from.IsZero() {
-		low = from.UnixMilli()
-	}
-	if !to.IsZero() {
-		high = to.UnixMilli()
-	}
+// startingBetween finds the meetings that begin at or after from and before to, in Unix
+// milliseconds. Of a meeting without a date nothing is known.
+func (s *snapshot) startingBetween(from, to int64) meetingSet {
 	return s.filterVisible(func(c *columns, doc uint32) bool {
-		return c.start[doc] >= low && c.start[doc] < high && c.start[doc] != 0
+		return c.start[doc] >= from && c.start[doc] < to && c.start[doc] != 0
 	})
 }
 

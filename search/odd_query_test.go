@@ -66,14 +66,17 @@ func TestNoQueryIsDamage(t *testing.T) {
 	}
 }
 
-// TestFiltersFindNoMore asks for a language of a region, and by dates for meetings without one.
+// TestFiltersFindNoMore asks for a language of a region, by dates at the borders of the calendar
+// and for meetings without one, and for a recording that ends in a far year.
 func TestFiltersFindNoMore(t *testing.T) {
 	h := newFixture(t)
 	undated := map[string]any{"recording_start_time": nil, "recording_end_time": nil, "created_at": nil}
-	h.add(meeting(1, "Um", "pt-BR", day(1), nil, nil), meeting(2, "Dois", "pt-PT", day(2), nil, nil), meeting(3, "One", "en", day(3), nil, nil), meeting(4, "Two", "en_GB", time.Unix(0, 0), nil, undated))
+	long := map[string]any{"recording_end_time": "2095-01-01T00:00:00Z"}
+	h.add(meeting(1, "Um", "pt-BR", day(1), nil, long), meeting(2, "Dois", "pt-PT", day(2), nil, nil), meeting(3, "One", "en", day(3), nil, nil), meeting(4, "Two", "en_GB", time.Unix(0, 0), nil, undated))
 	h.catchUp()
 	for query, want := range map[string]string{"language:pt-BR": "1", "language:pt": "2 1", "-language:en-GB": "3 2 1", "language:en": "3 4", "language:en_gb": "4",
-		"before:2026-05-02": "1", "on:1970": "", "-before:2026": "3 2 1 4"} {
+		"before:2026-05-02": "1", "on:1970": "", "-before:2026": "3 2 1 4", "before:0001": "", "-before:0001-01-01": "3 2 1 4", "on:0000": "", "on:0000-12-31": "", "after:0001": "3 2 1", "after:9999": "", "before:9999": "3 2 1",
+		"longer:8h": "1", "shorter:8h": "3 2"} {
 		if got := hitIDs(h.search(Request{Query: query})); got != want {
 			t.Errorf("%q finds %q, want %q", query, got, want)
 		}
