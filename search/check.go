@@ -16,8 +16,12 @@ import (
 	"minutebook/search/text"
 )
 
-// sampleSize is how many meetings a check looks up by their words.
-const sampleSize = 24
+// sampleSize is how many meetings a check looks up by their words, and maxLookedUp is how long a
+// word may be in bytes: a query has an end.
+const (
+	sampleSize  = 24
+	maxLookedUp = 1024
+)
 
 // errUnsound is returned by [Index.Check] for an index that does not hold the
 // archive's words, or whose files are damaged.
@@ -146,7 +150,7 @@ func (x *Index) checkMeeting(ctx context.Context, id int64) error {
 	word, longest := "", 0
 	for _, e := range s.entries {
 		for _, t := range text.Tokenize(e.Text) {
-			if len(t.Term) > longest && !t.Joined {
+			if len(t.Term) > longest && !t.Joined && t.End-t.Start <= maxLookedUp {
 				// As it was said: folding changes some words (½) into others that are cut differently.
 				word, longest = e.Text[t.Start:t.End], len(t.Term)
 			}

@@ -196,7 +196,7 @@ func TestLeftoverGeneration(t *testing.T) {
 func TestCheckKnowsEveryWord(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	words := strings.Fields("½ 2½ Ⅳ² ﷽ don't l'd l'homme o'o'o ABC-123 1,000 10.0.0.1 ﬁne İstanbul Straße العربية ไทยภาษา 日本語テスト ー々 𝔸𝔹 ㍿ ﾊﾝｶｸ ខ្មែរ ❤ a_b__c x@y.example ʻokina rock’n’roll " +
-		strings.Repeat("kraftfahrzeug", 8))
+		strings.Repeat("kraftfahrzeug", 8) + " " + strings.Repeat("ha", 3000))
 	h := newFixture(t)
 	for i, w := range words {
 		h.add(meeting(int64(i+1), "Weekly", "en", day(1), []utterance{{0, "Anna", w}}, nil))
