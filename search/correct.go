@@ -5,7 +5,6 @@ import (
 
 	"minutebook/internal/nearest"
 	"minutebook/search/query"
-	"minutebook/search/segment"
 )
 
 // correct returns the query with the words that no visible meeting has replaced by
@@ -86,7 +85,7 @@ func (s *snapshot) nearestWord(word string) (string, error) {
 		if best != "" && distance[t.term] > distance[near[max(0, i-1)].term] {
 			break
 		}
-		found, err := s.withTerms(segment.FieldText, t.term)
+		found, err := s.withVariants([]variant{{t.term, t.weight, t.fields}}, allTextFields())
 		if err != nil {
 			return "", err
 		}

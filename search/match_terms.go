@@ -35,21 +35,8 @@ func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err
 	if m.variants, m.areAll, err = s.variantsOf(t); err != nil {
 		return nil, err
 	}
-	terms := map[string][]string{}
-	inCRM := s.empty()
-	for _, field := range t.scope.unsaidFields() {
-		list := variantsIn(m.variants, field)
-		if field != segment.FieldCRM || s.seesAll {
-			terms[field] = list
-		} else if inCRM, err = s.withCRMWords(list...); err != nil {
-			return nil, err
-		}
-	}
-	if m.meetings, err = s.withFields(terms); err != nil {
-		return nil, err
-	}
-	if m.meetings.or(inCRM); len(t.scope.speakers) == 0 {
-		return m, nil
+	if m.meetings, err = s.withVariants(m.variants, t.scope.unsaidFields()); err != nil || len(t.scope.speakers) == 0 {
+		return m, err
 	}
 	said, err := s.findSaid(m.variants, t.scope)
 	if err != nil {
@@ -59,6 +46,25 @@ func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err
 		err = s.readWhereSaid(m, budget)
 	}
 	return m, err
+}
+
+// withVariants finds the visible meetings that have one of some variants in one of some fields. Of
+// CRM matches it asks those that the viewer sees.
+func (s *snapshot) withVariants(variants []variant, fields []string) (found meetingSet, err error) {
+	terms := map[string][]string{}
+	inCRM := s.empty()
+	for _, field := range fields {
+		list := variantsIn(variants, field)
+		if field != segment.FieldCRM || s.seesAll {
+			terms[field] = list
+		} else if inCRM, err = s.withCRMWords(list...); err != nil {
+			return nil, err
+		}
+	}
+	if found, err = s.withFields(terms); err != nil {
+		return nil, err
+	}
+	return found.or(inCRM), nil
 }
 
 // withBeginning finds the visible meetings that have any word with the beginning of a term. Stop

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -204,7 +203,7 @@ func (s *snapshot) scanField(field, prefix string, keep func(string) bool) (term
 	err = s.parallel(len(s.segments), func(i int) (err error) {
 		most := max(minScanned, int(maxScanned*s.segments[i].seg.FullSize()/max(total, 1)))
 		cut[i], err = s.segments[i].terms.Scan(field, prefix, most, s.among(i), func(term string) bool {
-			return !strings.HasPrefix(term, "\x01") && keep(term)
+			return !text.IsStemTerm(term) && keep(term)
 		}, func(term string, docs int) {
 			found[i] = append(found[i], dictTerm{term: term, count: uint64(docs), weight: 1}) //nolint:gosec // a number of documents
 		})
@@ -278,7 +277,9 @@ func (s *snapshot) findNear(word string) (terms []dictTerm, isCut bool, err erro
 			if e == nil {
 				return out, false, s.ctx.Err()
 			}
-			out = append(out, dictTerm{term: e.Term, count: e.Count, weight: weightFuzzy})
+			if !text.IsStemTerm(e.Term) { // which is no word of any text
+				out = append(out, dictTerm{term: e.Term, count: e.Count, weight: weightFuzzy})
+			}
 		}
 		return out, true, s.ctx.Err()
 	})

@@ -78,10 +78,12 @@ func TestSharingShows(t *testing.T) {
 	}
 }
 
+// TestDidYouMean puts words right by those of transcripts and of all other parts.
 func TestDidYouMean(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	h.add(threeMeetings()...)
+	h.add(meeting(4, "اجتماع", "ar", day(21), []utterance{{0, "Omar", "كتبنا الكتب"}, {9, "Omar", "كتب"}}, nil))
 	h.catchUp()
 	for query, want := range map[string]string{
 		"bugdet":                      "budget",
@@ -90,7 +92,12 @@ func TestDidYouMean(t *testing.T) {
 		"budget":                      "",
 		"qqqqqqqq":                    "",
 		"speaker:bob contrat":         "speaker:bob contract",
-		"speaker:dora campaign":       "", // said by others: the word is no mistake
+		"speaker:dora campaign":       "",          // said by others: the word is no mistake
+		"disscused":                   "discussed", // in a summary
+		"forcast":                     "forecast",  // in an action item
+		"Besprechnug":                 "besprechung",
+		"Kuhm":                        "kuhn", // in a name
+		"مكتب":                        "كتب",  // of which the index has the stem too
 	} {
 		if got := h.search(Request{Query: query}).DidYouMean; got != want {
 			t.Errorf("%q: did you mean %q, want %q", query, got, want)

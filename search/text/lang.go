@@ -1,7 +1,6 @@
 package text
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 
@@ -126,6 +125,11 @@ func (l *Language) Stem(term string) (stem string) {
 // forms of a word do not share theirs.
 func (l *Language) DropsPrefixes() bool { return l.Code == "ar" || l.Code == "ckb" || l.Code == "fa" }
 
-// StemTerm is the term under which a stem is indexed for such a language. No word's
-// own form begins with that byte.
-func StemTerm(stem string) string { return fmt.Sprintf("\x01%s", stem) }
+// stemMark begins the terms of stems. No word's own form begins with that byte.
+const stemMark = "\x01"
+
+// StemTerm is the term under which a stem is indexed for such a language.
+func StemTerm(stem string) string { return stemMark + stem }
+
+// IsStemTerm reports whether a term is one of StemTerm.
+func IsStemTerm(term string) bool { return strings.HasPrefix(term, stemMark) }
