@@ -40,15 +40,11 @@ func meetingKeys(s *source) []string {
 	for _, p := range s.people() {
 		addPerson(set, keyPerson, p)
 		if p.email != "" {
-			email := strings.ToLower(p.email)
-			set[keyEmail+email] = true
-			set[keyDomain+domainOf(email)] = true
+			set[keyEmail+strings.ToLower(p.email)] = true
 		}
 	}
-	for _, i := range m.CalendarInvitees {
-		if d := i.EmailDomain.Or(""); d != "" {
-			set[keyDomain+strings.ToLower(d)] = true
-		}
+	for _, domain := range s.domains() {
+		set[keyDomain+domain] = true
 	}
 	addPerson(set, keyRecorder, s.recorder())
 	addValue(set, keyTeam, m.RecordedBy.Team.Or(""))

@@ -34,18 +34,14 @@ func recordOf(s *source, words int) *record {
 		Type:     strings.TrimSpace(s.meeting.MeetingType.Or("")),
 		Team:     strings.TrimSpace(s.meeting.RecordedBy.Team.Or("")),
 		Has:      listParts(s),
+		Domains:  s.domains(),
 	}
 	seen := map[string]bool{}
 	for _, p := range s.people() {
 		name := strings.TrimSpace(p.name)
-		if name != "" && !seen[keyPerson+name] {
-			seen[keyPerson+name] = true
+		if name != "" && !seen[name] {
+			seen[name] = true
 			r.People = append(r.People, name)
-		}
-		domain := domainOf(strings.ToLower(p.email))
-		if domain != "" && !seen[keyDomain+domain] {
-			seen[keyDomain+domain] = true
-			r.Domains = append(r.Domains, domain)
 		}
 	}
 	return r

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,6 +151,22 @@ func (s *source) people() []participant {
 		}
 	}
 	return append(out, s.recorder())
+}
+
+// domains lists the domains of the people, each once: also of those without an address.
+func (s *source) domains() (all []string) {
+	add := func(domain string) {
+		if domain != "" && !slices.Contains(all, domain) {
+			all = append(all, domain)
+		}
+	}
+	for _, p := range s.people() {
+		add(domainOf(strings.ToLower(p.email)))
+	}
+	for _, i := range s.meeting.CalendarInvitees {
+		add(strings.ToLower(i.EmailDomain.Or("")))
+	}
+	return all
 }
 
 func (s *source) recorder() participant {

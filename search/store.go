@@ -25,9 +25,10 @@ import (
 // Format 1 had hashes of neighbouring words, not the words, and all words of
 // names in moments; format 2 did not say whose CRM matches are; format 3 kept control
 // characters in names, with which no query finds them; format 4 cut decomposed Korean and
-// Japanese into parts of characters, and had no pairs of one such character and another script.
+// Japanese into parts of characters, and had no pairs of one such character and another script;
+// format 5 cut words at rarer apostrophes and at signs that nobody sees, and kept them in names.
 const (
-	format       = 5
+	format       = 6
 	oldestServed = 1
 )
 

@@ -63,7 +63,7 @@ func TestASuggestedTitleFindsItself(t *testing.T) {
 }
 
 // TestCountsAreOfWhatChoosingFinds follows each value of the facets and suggestions of people,
-// teams and types.
+// teams, types and domains, also of a domain whose people have no address.
 func TestCountsAreOfWhatChoosingFinds(t *testing.T) {
 	h := newFixture(t)
 	by := func(team, kind string) map[string]any {
@@ -72,10 +72,14 @@ func TestCountsAreOfWhatChoosingFinds(t *testing.T) {
 	h.add(meeting(1, "One", "en", day(1), []utterance{{0, "Anna Lee", "Yes."}, {3, "ANNA LEE", "No."}}, by("Sales", "Sales call")),
 		meeting(2, "Two", "en", day(2), []utterance{{0, "Anna", "Yes."}}, by("sales", "SALES call")),
 		meeting(3, "Three", "en", day(3), []utterance{{0, "anna lee", "Yes."}}, by("Sáles", "Sales Call")),
-		meeting(4, "Four", "en", day(4), []utterance{{0, "Zoe Quill", "Yes."}}, by("Ops", "Sync")))
+		meeting(4, "Four", "en", day(4), []utterance{{0, "Zoe Quill", "Yes."}}, by("Ops", "Sync")),
+		meeting(5, "Five", "en", day(5), []utterance{{0, "Zoe Quill", "No."}}, map[string]any{"calendar_invitees": []any{
+			map[string]any{"name": "Guest", "email_domain": "Client.example", "is_external": true}}}),
+		meeting(6, "Six", "en", day(6), nil, map[string]any{"calendar_invitees": []any{
+			map[string]any{"name": "Gil", "email": "gil@client.example", "email_domain": "client.example", "is_external": true}}}))
 	h.catchUp()
 	for _, f := range h.search(Request{Facets: true}).Facets {
-		if f.Field != "person" && f.Field != "team" && f.Field != "type" {
+		if f.Field != "person" && f.Field != "team" && f.Field != "type" && f.Field != "domain" {
 			continue
 		}
 		seen := map[string]bool{}
@@ -87,9 +91,9 @@ func TestCountsAreOfWhatChoosingFinds(t *testing.T) {
 			seen[text.Fold(v.Value)] = true
 		}
 	}
-	for _, typed := range []string{"ann", "zo", "person:", "speaker:z", "speaker:a", "recorded-by:", "sal", "type:", "team:"} {
+	for _, typed := range []string{"ann", "zo", "person:", "speaker:z", "speaker:a", "recorded-by:", "sal", "type:", "team:", "domain:c"} {
 		for _, s := range h.suggested(typed, everyone) {
-			if s.Kind != SuggestPerson && s.Kind != SuggestTeam && s.Kind != SuggestType {
+			if s.Kind != SuggestPerson && s.Kind != SuggestTeam && s.Kind != SuggestType && s.Kind != SuggestCompany {
 				continue
 			}
 			if got := h.search(Request{Query: s.Query}).Total; got != s.Count {

@@ -140,6 +140,29 @@ func TestWordsOfLanguages(t *testing.T) {
 	}
 }
 
+// TestSignsWithinWordsHideNone looks for words as people type them where the text has another
+// apostrophe, or a sign that nobody sees, in words and in names.
+func TestSignsWithinWordsHideNone(t *testing.T) {
+	h := newFixture(t)
+	for i, c := range []struct{ said, name string }{
+		{"Ми бачили обʼєкт", "Марʼяна Шевченко"}, {"דיברנו עם ג׳ון", "ג׳ון כהן"}, {"I don‘t know, O´Brien", "Pat O’Brien"},
+		{"Der Kosten\u00advoranschlag", "Jean‑Luc Picard"}, {"葛\U000E0100城市の件です", "葛\U000E0100城 希"}, {"bu oʻzbek tili", "Oʻtkir Aliyev"}, {"ශ්\u200dරී ලංකා 1\ufe0f\u20e3", "Zo\u00ade Park"},
+	} {
+		h.add(meeting(int64(i+1), "Talk", "en", day(i+1), []utterance{{0, c.name, c.said}},
+			map[string]any{"recorded_by": map[string]any{"name": "Uma", "email": "uma@own.example", "email_domain": "own.example"}}))
+	}
+	h.catchUp()
+	for query, want := range map[string]string{
+		"об'єкт": "1", "об’єкт": "1", "обʼєкт": "1", "person:\"мар'яна шевченко\"": "1", "speaker:мар’яна": "1", "ג'ון": "2", "ג׳ון": "2", "speaker:\"ג'ון כהן\"": "2",
+		"don't": "3", "o'brien": "3", "person:\"pat o'brien\"": "3", "\"pat o'brien\"": "3", "speaker:\"pat o‘brien\"": "3", "kostenvoranschlag": "4", "person:\"jean-luc picard\"": "4", "person:\"jean‐luc picard\"": "4",
+		"葛城": "5", "葛\U000E0100城市": "5", "person:\"葛城 希\"": "5", "o'zbek": "6", "ozbek": "6", "person:\"o'tkir aliyev\"": "6", "ශ්රී": "7", "ශ්\u200dරී": "7", "1": "7", "person:\"zoe park\"": "7",
+	} {
+		if got := hitIDs(h.search(Request{Query: query})); got != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+}
+
 // TestAFewMeetingsInAnotherLanguageHideNoWord asks for English words that are stop words of a
 // language that one meeting of many is in.
 func TestAFewMeetingsInAnotherLanguageHideNoWord(t *testing.T) {

@@ -46,7 +46,7 @@ func FoldWord(s string) string {
 	var b strings.Builder
 	base := rune(0)
 	for _, r := range norm.NFKD.String(strings.ToLower(s)) {
-		if isAccent(r) && !keepsAccent(base, r) {
+		if isVariation(r) || isAccent(r) && !keepsAccent(base, r) {
 			continue
 		}
 		if !unicode.Is(unicode.M, r) {
@@ -64,6 +64,12 @@ func FoldWord(s string) string {
 // isAccent reports whether r is a mark that people leave off when they type.
 func isAccent(r rune) bool {
 	return r >= 0x0300 && r <= 0x036f || r >= 0x064b && r <= 0x0655 || r == 0x0670 || r == 0x0640 || r >= 0x0591 && r <= 0x05c7
+}
+
+// isVariation reports whether r chooses one of several pictures of the character before it, as
+// in Japanese names and in numbers that are an emoji.
+func isVariation(r rune) bool {
+	return r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef || r == 0x20e3
 }
 
 // keepsAccent reports whether the mark makes another letter of base: й is not и, and the
@@ -96,12 +102,27 @@ func spelledOut(r rune) (string, bool) {
 }
 
 // Fold folds a whole value, such as a name or a type: its words with one space between
-// them. A control character parts words as a space does, since no query can hold one.
+// them. A control character parts words as a space does, since no query can hold one. Apostrophes
+// are one, hyphens too, as people type them.
 func Fold(s string) string {
 	var f folder
-	words := strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError })
+	words := strings.FieldsFunc(strings.Map(plainJoint, s), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError })
 	for i, w := range words {
 		words[i] = f.fold(w)
 	}
 	return strings.Join(words, " ")
+}
+
+// plainJoint returns the sign of the keyboard for a sign that ties words together, and -1 for one
+// that nobody sees.
+func plainJoint(r rune) rune {
+	switch {
+	case isApostrophe(r):
+		return '\''
+	case r == '‐' || r == '‑':
+		return '-'
+	case isUnseen(r):
+		return -1
+	}
+	return r
 }

@@ -266,10 +266,10 @@ func (t *tokenizer) emitUnspaced() {
 }
 
 // isPartOfCharacter reports whether r makes one character with those before it where it is
-// decomposed, as in the names of a Mac's files: a vowel or final of a Korean syllable, or
-// the sign of a voiced kana.
+// decomposed, as in the names of a Mac's files: a vowel or final of a Korean syllable, the
+// sign of a voiced kana, or the choice of a variant.
 func isPartOfCharacter(r rune) bool {
-	return r >= 0x1160 && r <= 0x11ff || r == 0x3099 || r == 0x309a || r == 0xff9e || r == 0xff9f
+	return r >= 0x1160 && r <= 0x11ff || r == 0x3099 || r == 0x309a || r == 0xff9e || r == 0xff9f || isVariation(r)
 }
 
 func clipTerm(term string) string {
@@ -291,18 +291,37 @@ func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isWordByte(byte(r))
 	}
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r)) && !isApostrophe(r)
 }
 
+// isJoint reports whether r ties two words together where it stands between them.
 func isJoint(r rune) bool {
 	switch r {
-	case '\'', '’', 'ʼ', '-', '‐', '‑', '_', '.', '@', ',':
+	case '-', '‐', '‑', '_', '.', '@', ',', '·':
+		return true
+	}
+	return isApostrophe(r) || isUnseen(r)
+}
+
+// isApostrophe reports whether r is an apostrophe, or a sign that people write for one: quotation
+// marks and accents, the letters of Ukrainian and Uzbek, the geresh of Hebrew.
+func isApostrophe(r rune) bool {
+	switch r {
+	case '\'', '’', '‘', '´', '`', '＇', 'ʼ', 'ʻ', '׳', '՚':
 		return true
 	}
 	return false
 }
 
-func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == 'ʼ' }
+// isUnseen reports whether r is a sign within words that nobody sees or types, such as a soft
+// hyphen. The one that parts the pieces of Persian words is none: some write a space there.
+func isUnseen(r rune) bool {
+	switch r {
+	case '\u00ad', '\u200b', '\u200d', '\u2060', '\ufeff':
+		return true
+	}
+	return false
+}
 
 // IsUnspaced reports whether r belongs to a script that is written without spaces
 // between words.

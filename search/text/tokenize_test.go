@@ -40,6 +40,10 @@ func TestTokenize(t *testing.T) {
 		{"мой ёлка", "мой елка"},
 		{norm.NFD.String("회의를 가방 ガイド й é"), "회의 의를 [를] 가방 [방] ガイ イド [ド] й e"},
 		{"ｶﾞｲﾄﾞ", "ガイ イド [ド]"},
+		{"葛\U000E0100城 1\ufe0f\u20e3", "葛城 [城] 1"},
+		{"обʼєкт oʻzbek ג׳ון don‘t O´Brien L＇été", "об єкт [обєкт] zbek [ozbek] ג ון [גון] dont brien [obrien] ete [lete]"},
+		{"Kosten\u00advoranschlag col·lecció ʼ end\u00ad", "kosten voranschlag [kostenvoranschlag] col leccio [colleccio] end"},
+		{"می\u200cخواهیم", "می خواهیم"},
 		{"", ""},
 		{"a-", "a"},
 	} {
