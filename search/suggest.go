@@ -19,6 +19,8 @@ import (
 type SuggestRequest struct {
 	Text   string         // as typed so far
 	Viewer archive.Viewer // suggestions come from this person's meetings alone
+
+	SamePerson SamePersonFunc // as in [Request]
 }
 
 // Kinds of suggestions.
@@ -62,6 +64,7 @@ func (x *Index) Suggest(ctx context.Context, r SuggestRequest) (out []Suggestion
 		return nil, nil
 	}
 	err = x.ask(ctx, r.Viewer, func(s *snapshot) error {
+		s.samePerson = r.SamePerson
 		out, err = s.suggest(readTyped(r.Text))
 		return err
 	})

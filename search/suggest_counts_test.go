@@ -128,3 +128,30 @@ func TestSuggestedPeopleRecordedOrSpoke(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestedPersonsAreMerged types names of a person who has two.
+func TestSuggestedPersonsAreMerged(t *testing.T) {
+	h := newFixture(t)
+	for i, name := range []string{"Anna Lee", "Annie Smith"} {
+		h.add(meeting(int64(i+1), "Plan", "en", day(i+1), []utterance{{0, name, "Yes."}}, map[string]any{"recorded_by": map[string]any{"name": name, "email": "a@own.example", "email_domain": "own.example"}}))
+	}
+	h.catchUp()
+	same := func(name string) []string {
+		if strings.HasPrefix(name, "Ann") {
+			return []string{"Anna Lee", "Annie Smith"}
+		}
+		return nil
+	}
+	for typed, want := range map[string]string{"ann": "Anna Lee 2", "annie": "Annie Smith 2", "person:ann": "Anna Lee 2", "speaker:anni": "Annie Smith 2", "recorded-by:": "Anna Lee 2"} {
+		found, err := h.index.Suggest(t.Context(), SuggestRequest{Text: typed, Viewer: everyone, SamePerson: same})
+		var got []string
+		for _, s := range found {
+			if s.Kind == SuggestPerson {
+				got = append(got, fmt.Sprint(s.Text, " ", s.Count))
+			}
+		}
+		if err != nil || strings.Join(got, ", ") != want {
+			t.Errorf("%s suggests %q, want %q: %v", typed, got, want, err)
+		}
+	}
+}

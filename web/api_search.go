@@ -120,7 +120,8 @@ type suggestJSON struct {
 // search reads them. A text that is no query yet has no parts.
 func (s *server) apiSuggest(w http.ResponseWriter, r *http.Request) error {
 	text := r.URL.Query().Get("q")
-	found, err := s.Index.Suggest(r.Context(), search.SuggestRequest{Text: strings.ToValidUTF8(text, " "), Viewer: viewerOf(r.Context())})
+	asked := s.searchRequest(r.Context(), strings.ToValidUTF8(text, " "))
+	found, err := s.Index.Suggest(r.Context(), search.SuggestRequest{Text: asked.Query, Viewer: asked.Viewer, SamePerson: asked.SamePerson})
 	if err != nil {
 		return err
 	}
