@@ -18,18 +18,13 @@ var ErrCursor = errors.New("this page marker belongs to another search")
 // page before; by relevance, with the best of those not shown yet, since scores
 // change with every meeting that arrives, and the places with them. So no
 // meeting comes twice, and none is left out, whatever arrives between pages.
-// After maxSeen meetings the last one's score tells the others from those that
-// were shown.
+// When it names as many meetings as the tuning says, all others follow by date.
 type cursor struct {
-	Query uint32  `json:"q"`           // hash of the query it belongs to
-	Seen  []byte  `json:"n,omitempty"` // meetings shown, see packIDs
-	Score float64 `json:"s,omitempty"` // of the last meeting shown
-	Start int64   `json:"t"`
-	ID    int64   `json:"i"`
+	Query uint32 `json:"q"`           // hash of the query it belongs to
+	Seen  []byte `json:"n,omitempty"` // meetings shown by relevance, see packIDs
+	Start int64  `json:"t"`           // of the last meeting shown by date
+	ID    int64  `json:"i"`
 }
-
-// maxSeen is how many meetings a cursor names.
-const maxSeen = 1000
 
 // packIDs writes numbers in their order, each as the step from the one before.
 func packIDs(ids map[int64]bool) []byte {
@@ -88,22 +83,12 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-func (c *cursor) last() rankedMeeting { return rankedMeeting{score: c.Score, start: c.Start, id: c.ID} }
-
-// skipPassed returns a function that accepts the meetings up to the cursor's, in rank.
-func skipPassed(after *cursor) func(rankedMeeting) bool {
+// skipPassed returns a function that accepts the meetings up to the cursor's, by date, and those
+// that were shown before.
+func skipPassed(after *cursor, seen map[int64]bool) func(rankedMeeting) bool {
 	if after == nil {
 		return func(rankedMeeting) bool { return false }
 	}
-	last := after.last()
-	return func(r rankedMeeting) bool { return !last.before(r) }
-}
-
-// skipShown returns a function that accepts the meetings that earlier pages had.
-func skipShown(after *cursor, seen map[int64]bool) func(rankedMeeting) bool {
-	if len(seen) < maxSeen {
-		return func(r rankedMeeting) bool { return seen[r.id] }
-	}
-	before := skipPassed(after)
-	return func(r rankedMeeting) bool { return seen[r.id] || before(r) }
+	last := rankedMeeting{start: after.Start, id: after.ID}
+	return func(r rankedMeeting) bool { return seen[r.id] || !last.before(r) }
 }

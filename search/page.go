@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"slices"
 
 	"minutebook/search/query"
@@ -11,17 +12,15 @@ import (
 func (s *snapshot) page(m *matches, q *query.Query, limit int, after *cursor) ([]rankedMeeting, string, error) {
 	var list []rankedMeeting
 	var err error
-	byDate := q.Sort == query.SortDate || len(m.terms) == 0 && q.Sort == ""
 	seen := map[int64]bool{}
+	if after != nil {
+		seen = unpackIDs(after.Seen)
+	}
+	byDate := q.Sort == query.SortDate || len(m.terms) == 0 && q.Sort == "" || len(seen) >= s.x.tuning.shown
 	if byDate {
-		list = s.topMeetings(m.set, nil, limit+1, skipPassed(after))
-	} else {
-		if after != nil {
-			seen = unpackIDs(after.Seen)
-		}
-		if list, err = s.rankByScore(m, limit, skipShown(after, seen)); err != nil {
-			return nil, "", err
-		}
+		list = s.topMeetings(m.set, nil, limit+1, skipPassed(after, seen))
+	} else if list, err = s.rankByScore(m, limit, func(r rankedMeeting) bool { return seen[r.id] }); err != nil {
+		return nil, "", err
 	}
 	more := len(list) > limit
 	list = list[:min(len(list), limit)]
@@ -34,15 +33,14 @@ func (s *snapshot) page(m *matches, q *query.Query, limit int, after *cursor) ([
 		return list, "", nil
 	}
 	last := list[len(list)-1]
-	next := cursor{Query: queryHash(q.String()), Score: last.score, Start: last.start, ID: last.id}
+	next := cursor{Query: queryHash(q.String()), Start: last.start, ID: last.id}
 	if !byDate {
 		for _, r := range list {
-			if len(seen) < maxSeen {
-				seen[r.id] = true
-			}
+			seen[r.id] = true
 		}
-		next.Seen = packIDs(seen)
+		next.Start, next.ID = math.MaxInt64, math.MaxInt64 // pages by date, if any follow, begin anew
 	}
+	next.Seen = packIDs(seen)
 	return list, next.String(), nil
 }
 

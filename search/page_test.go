@@ -75,7 +75,10 @@ func TestPagesWhileMeetingsArrive(t *testing.T) {
 		add(i+1, strings.Repeat("budget ", 1+i%5)+strings.Repeat("release ", (i*7)%4)+strings.Repeat("filler ", i%6))
 	}
 	h.index.tuning.window = 7
-	for _, query := range []string{"budget OR release", "budget OR release sort:date"} {
+	for _, query := range []string{"budget OR release", "(budget OR release)", "budget OR release sort:date"} {
+		if h.index.tuning.shown = 1000; query[0] == '(' { // and the rest by date
+			h.index.tuning.shown = 10
+		}
 		times := map[int64]int{}
 		after, arrived := "", 100
 		for {

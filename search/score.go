@@ -37,6 +37,7 @@ type tuning struct {
 	nextMoments  float64 // weight of the second and third
 	asking       float64 // share of its rarity that counts of a word that only asks
 	window       int     // meetings ranked by their moments too
+	shown        int     // meetings that pages show by relevance, before the others by date
 }
 
 func defaultTuning() tuning {
@@ -55,6 +56,7 @@ func defaultTuning() tuning {
 		nextMoments: 0.25,
 		asking:      0.2,
 		window:      100,
+		shown:       1000,
 	}
 }
 
