@@ -19,7 +19,7 @@ import (
 // its own making, and the tools say the same.
 func TestUnknownValuesAreNotInvented(t *testing.T) {
 	s := newServer(t, archive.Viewer{All: true})
-	archivetest.Apply(t, s.Archive, archivetest.Epoch, []byte(`{"recording_id":1,"title":"Odd","calendar_invitees":[null,{},{"name":"Ben"}],
+	archivetest.Apply(t, s.Archive, archivetest.Epoch, []byte(`{"recording_id":1,"title":"Odd","calendar_invitees":[null,{},{"name":"Bén"}],
 		"action_items":[{"description":"call","assignee":{"name":"","email":"bob@x.example"},"recording_timestamp":"99:99:99"}]}`))
 	if err := s.Index.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
@@ -55,6 +55,9 @@ func TestUnknownValuesAreNotInvented(t *testing.T) {
 	var people peopleAnswer
 	if problem := call(t, c, "list_people", map[string]any{"name": "bob@x.example"}, &people); problem != "" || len(people.People) != 1 || people.People[0].Last != "" {
 		t.Errorf("people: %s, %+v", problem, people)
+	}
+	if problem := call(t, c, "list_people", map[string]any{"name": "BEN"}, &people); problem != "" || len(people.People) != 1 {
+		t.Errorf("a name without its accent: %s, %+v", problem, people)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"minutebook/search"
+	"minutebook/search/text"
 )
 
 type peopleArgs struct {
@@ -51,10 +52,10 @@ func (s *Server) listPeople(ctx context.Context, _ *sdk.CallToolRequest, a peopl
 	if err != nil {
 		return nil, peopleAnswer{}, s.publicError("listing people", err)
 	}
-	limit, wanted := clampLimit(a.Limit, 50, 200), strings.ToLower(a.Name)
+	limit, wanted := clampLimit(a.Limit, 50, 200), text.Fold(a.Name)
 	out := peopleAnswer{People: []person{}}
 	for _, p := range people {
-		if !slices.ContainsFunc(p.Names, func(name string) bool { return strings.Contains(strings.ToLower(name), wanted) }) {
+		if !slices.ContainsFunc(p.Names, func(name string) bool { return strings.Contains(text.Fold(name), wanted) }) {
 			continue
 		}
 		if out.Total++; out.Total > first && len(out.People) < limit {

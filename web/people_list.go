@@ -10,6 +10,7 @@ import (
 
 	"minutebook/archive/notes"
 	"minutebook/archive/roster"
+	"minutebook/search/text"
 )
 
 // peopleListSize is how many people a page of the list shows.
@@ -119,15 +120,16 @@ func (s *server) showPeople(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, http.StatusOK, "people", p)
 }
 
-// filterPeople returns the people with a name or address that contains every word.
+// filterPeople returns the people with a name or address that contains every word, whatever its
+// capitals and accents.
 func filterPeople(people []roster.Person, filter string) []roster.Person {
-	words := strings.Fields(strings.ToLower(filter))
+	words := strings.Fields(text.Fold(filter))
 	if len(words) == 0 {
 		return people
 	}
 	var found []roster.Person
 	for _, p := range people {
-		names, has := strings.ToLower(strings.Join(p.Names, "\n")+"\n"+p.Name), true
+		names, has := text.Fold(strings.Join(p.Names, "\n")+"\n"+p.Name), true
 		for _, word := range words {
 			has = has && strings.Contains(names, word)
 		}
