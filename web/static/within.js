@@ -5,13 +5,13 @@ const canMark = "highlights" in CSS; // otherwise the server marks, when the for
 
 // fold makes letters that are looked for alike equal, as the search does (text.FoldWord): those of
 // other case or with an accent, and the signs that a keyboard lacks. Marks that make another letter
-// stay, as those of й and of most scripts.
-const accents = /[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0655\u0670]/g;
+// stay, as those of й and of most scripts; signs that nobody sees go.
+const accents = /[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0655\u0670\u20e3\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u00ad\u200b\u200d\u2060\ufeff]/gu;
 const spelledOut = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i", ς: "σ" };
 export function fold(text) {
   return text.toLowerCase().normalize("NFKD").replace(/и(\p{M}*)\u0306/gu, "й$1").replace(accents, "").replace(/[ßæœøłđðþıς]/g, letter => spelledOut[letter])
     .toLowerCase().normalize("NFC").replace(/\s/g, " ")
-    .replace(/[\u2018\u2019\u02bc]/g, "'").replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"').replace(/[\u2010-\u2015]/g, "-");
+    .replace(/[\u2018\u2019\u02bb\u02bc\u055a\u05f3\x60]/g, "'").replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"').replace(/[\u2010-\u2015]/g, "-");
 }
 
 // ranges lists where a folded word stands in a line's text.
