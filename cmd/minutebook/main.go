@@ -55,13 +55,44 @@ func (w plainWriter) Write(p []byte) (int, error) {
 // Fd returns the number of the terminal.
 func (w plainWriter) Fd() uintptr { return w.file.Fd() }
 
+// output is standard output, and remembers the first failure of a write: a command whose output is
+// lost, as on a full disk, has not succeeded. A key that it has made is shown nowhere else.
+type output struct {
+	io.Writer
+	err error
+}
+
+// Write implements [io.Writer].
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
 // rawStream returns the stream below a plainWriter, for output that has no words of
 // others and moves the cursor.
 func rawStream(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok {
+		return rawStream(o.Writer)
+	}
 	if plain, ok := w.(plainWriter); ok {
 		return plain.file
 	}
 	return w
+}
+
+// descriptor returns the number of the file below a stream, if there is one.
+func descriptor(stream any) (fd int, ok bool) {
+	if o, ok := stream.(*output); ok {
+		stream = o.Writer
+	}
+	file, ok := stream.(interface{ Fd() uintptr })
+	if !ok {
+		return 0, false
+	}
+	return int(file.Fd()), true
 }
 
 // bold are the sequences by which a hit is shown in bold.

@@ -130,8 +130,8 @@ func (m *Main) withOwnApp(ctx context.Context, cfg *config.Config, given control
 
 // isTerminal reports whether the stream is a terminal.
 func (m *Main) isTerminal(stream any) bool {
-	f, ok := stream.(interface{ Fd() uintptr })
-	return ok && term.IsTerminal(int(f.Fd()))
+	fd, ok := descriptor(stream)
+	return ok && term.IsTerminal(fd)
 }
 
 // usesColour reports whether standard output may have colours (https://no-color.org).

@@ -36,8 +36,8 @@ func (m *Main) newProgress() *syncProgress {
 
 // columns returns the width of the terminal, 80 if it is unknown.
 func (m *Main) columns() int {
-	if f, ok := m.Stdout.(interface{ Fd() uintptr }); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+	if fd, ok := descriptor(m.Stdout); ok {
+		if width, _, err := term.GetSize(fd); err == nil && width > 0 {
 			return width
 		}
 	}

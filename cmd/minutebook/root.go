@@ -45,9 +45,15 @@ var untilStopped = []string{"minutebook serve", "minutebook service", "minuteboo
 // configuration that makes no sense, 6 and 10 for databases of a later version
 // and damaged ones, 1 otherwise.
 func (m *Main) Run(ctx context.Context, args []string) int {
+	out := &output{Writer: m.Stdout}
+	m.Stdout = out
+	defer func() { m.Stdout = out.Writer }()
 	root := m.rootCmd()
 	root.SetArgs(args)
 	ran, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = out.err
+	}
 	if err == nil {
 		return 0
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,39 @@ func TestOnlyAMissingConfigurationIsNone(t *testing.T) {
 		m := &Main{Stdout: &out, Stderr: &errs, Environ: []string{"MINUTEBOOK_CONFIG=" + path, "MINUTEBOOK_DATA_DIR=" + dir}}
 		if code := m.Run(t.Context(), []string{"config", "show"}); code != want || want == 2 && !strings.Contains(errs.String(), path) {
 			t.Errorf("%s: exit code %d, %s", path, code, errs.String())
+		}
+	}
+}
+
+// fullDisk is an output that takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestOutputThatIsLostIsNoSuccess has commands print to a full disk: a key that is shown once is
+// lost then, and a list is not a shorter one.
+func TestOutputThatIsLostIsNoSuccess(t *testing.T) {
+	dir := t.TempDir()
+	perform := func(lost bool, args ...string) (code int, said string) {
+		var out, errs strings.Builder
+		m := &Main{Stdout: &out, Stderr: &errs}
+		if lost {
+			m.Stdout = fullDisk{}
+		}
+		code = m.Run(t.Context(), append(args, "--data", dir))
+		return code, errs.String()
+	}
+	for _, args := range [][]string{{"init"}, {"service", "users", "create", "--user", "ann@acme.example"}} {
+		if code, said := perform(false, args...); code != 0 {
+			t.Fatalf("%s: exit code %d, %s", args, code, said)
+		}
+	}
+	for _, args := range [][]string{
+		{"help"}, {"service", "limits"}, {"service", "users", "list"}, {"service", "keys", "create", "--user", "ann@acme.example"},
+		{"service", "keys", "list"}, {"service", "apps", "create", "--name", "a", "--redirect-uri", "https://a.example/back"}, {"service", "finish"},
+	} {
+		if code, said := perform(true, args...); code != 1 || !strings.Contains(said, "no space left on device") {
+			t.Errorf("%s: exit code %d, %q", args, code, said)
 		}
 	}
 }
