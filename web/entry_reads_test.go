@@ -33,7 +33,11 @@ func TestReadsAreRecorded(t *testing.T) {
 		t.Fatal("the player has no captions")
 	}
 	meeting, data := server.URL+"/meetings/"+itoa(s.ids[0]), server.URL+"/api/v1/meetings/"+itoa(s.ids[0])
-	s.do("HEAD", meeting, nil)
+	s.attachVideo(s.ids[1])
+	other := server.URL + "/api/v1/meetings/" + itoa(s.ids[1])
+	for _, address := range []string{meeting, other, other + "/media/video", other + "/media/clip?t=0&end=1"} {
+		s.do("HEAD", address, nil) // nobody reads its answer
+	}
 	for _, address := range []string{meeting + "?player", server.URL + captions[1], data + "/media/video", data + "/media/video", data + "/transcript", server.URL + "/api/v1/meetings/99999", meeting + "/transcript.vtt", server.URL + "/meetings/99999"} {
 		s.do("GET", address, nil, "Range", "bytes=7-")
 	}

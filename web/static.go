@@ -109,6 +109,14 @@ func isHead(ctx context.Context) bool {
 	return is
 }
 
+// markHead returns the context of a request, by which isHead knows its method.
+func markHead(r *http.Request) context.Context {
+	if r.Method != http.MethodHead {
+		return r.Context()
+	}
+	return context.WithValue(r.Context(), headKey{}, true)
+}
+
 // newCompressor returns a wrapper that compresses a handler's answers for browsers
 // that accept gzip. It wraps pages, data and static files, but neither recordings
 // nor event streams, which are answered byte by byte.
@@ -127,7 +135,7 @@ func newCompressor() (func(http.Handler) http.HandlerFunc, error) {
 		compressed := compress(next)
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodHead { // has the headers of GET; net/http leaves out the body
-				r = r.WithContext(context.WithValue(r.Context(), headKey{}, true))
+				r = r.WithContext(markHead(r))
 				r.Method = http.MethodGet
 			}
 			compressed(w, r)

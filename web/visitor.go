@@ -91,7 +91,7 @@ func (s *server) visited(h handler, fail func(http.ResponseWriter, *http.Request
 			v, err = s.identifyAgain(r) // the body may have taken long
 		}
 		if err == nil {
-			ctx := context.WithValue(r.Context(), visitorKey{}, v)
+			ctx := context.WithValue(markHead(r), visitorKey{}, v)
 			if v.Person != nil {
 				ctx = notes.Guarded(access.ActingAs(ctx, *v.Person), s.Entry.People.WhileActing)
 			}
