@@ -27,6 +27,7 @@ func TestBrowserEntry(t *testing.T) {
 		"end of rights":                browserShowsTheEndOfRights,
 		"end of a session":             browserShowsTheEndOfASession,
 		"end of a person":              browserShowsTheEndOfAPerson,
+		"nobody else's page":           browserShowsNobodyElsesPage,
 		"passkey alone":                browserIsInvitedByPasskey,
 		"keeps its note":               browserKeepsItsNote,
 		"provider":                     browserSignsInAtAProvider,

@@ -161,6 +161,41 @@ func browserShowsTheEndOfAPerson(t *testing.T, c *browsertest.Chromium) {
 	}
 }
 
+// browserShowsNobodyElsesPage has another person sign in in another window: a page that was open
+// becomes theirs, one that is seen by itself, and one that was not when it is seen again.
+func browserShowsNobodyElsesPage(t *testing.T, c *browsertest.Chromium) {
+	s := newEntrySite(t, nil)
+	s.apply(meeting(9000, "Walrus", "2026-06-10T09:00:00Z", `"action_items":[{"description":"Feed it","recording_timestamp":"00:01:01"}]`))
+	shares := map[string]archive.ShareLevel{}
+	for i := range 3 {
+		shares[archive.UserPrincipal(fmt.Sprintf("ana%d@acme.example", i))] = archive.ShareLimited
+		shares[archive.UserPrincipal(fmt.Sprintf("bob%d@acme.example", i))] = archive.ShareLimited
+	}
+	must(t, s.archive.SetShares(t.Context(), 9000, shares))
+	b := c.Open(t, s.URL)
+	b.Allow("401")
+	for i, path := range []string{"/meetings/9000", "/meetings/9000", "/actions"} {
+		ana := s.signIn(fmt.Sprintf("ana%d@acme.example", i), false)
+		_, err := s.notes.Add(t.Context(), notes.Note{RecordingID: 9000, At: -1, Text: "Secret.", Person: ana.ID, Private: true})
+		must(t, err)
+		s.giveSession(b)
+		b.Do(chromedp.Navigate(s.URL + path))
+		b.WaitFor(`document.querySelector(".signed-in [title]")?.title === "` + ana.Address() + `" && document.body.textContent.includes("Feed it")`)
+		isSeen := i == 0
+		if !isSeen {
+			b.Do(chromedp.Evaluate[chromedp.Void](setHidden + `; turn(true)`))
+		}
+		s.signIn(fmt.Sprintf("bob%d@acme.example", i), false)
+		s.giveSession(b)
+		_, err = s.people.EndSessions(t.Context(), access.ActorCommand, ana.ID)
+		must(t, err)
+		if !isSeen {
+			b.Do(chromedp.Evaluate[chromedp.Void](`turn(false)`))
+		}
+		b.WaitFor(fmt.Sprintf(`document.querySelector(".signed-in [title]")?.title === "bob%d@acme.example" && !document.body.textContent.includes("Secret.")`, i))
+	}
+}
+
 // browserShowsTheEndOfASession ends the session of a page that browsers reach by plain HTTP in
 // a network: they do not say there that a script asks, which is led to sign in as a page is.
 func browserShowsTheEndOfASession(t *testing.T, c *browsertest.Chromium) {

@@ -361,17 +361,24 @@ async function refresh(name) {
 // elsewhere, such as to sign in.
 const isOver = answer => answer.type === "opaqueredirect" || [401, 403].includes(answer.status) || isMissing(answer) && isOwn(answer);
 
-// leaveIfOver leaves the page of the window when an address, else its own, is over. It reports
-// whether it does.
-export async function leaveIfOver(address = location.href) {
-  const is = isOver(await fetch(address, { method: "HEAD", redirect: "manual" }));
+// hasLeft reports whether the reader of the page is not signed in any more: nobody is, or another
+// person is since, in another window.
+async function hasLeft() {
+  if (!reader()) return false;
+  const answer = await fetch(`${base}api/v1/me`, { redirect: "manual" });
+  return isOver(answer) || answer.ok && !(await answer.json()).emails.includes(reader());
+}
+
+// leaveIfOver leaves the page of the window when it is over. It reports whether it does.
+export async function leaveIfOver() {
+  const is = isOver(await fetch(location.href, { method: "HEAD", redirect: "manual" })) || await hasLeft();
   if (is) leave();
   return is;
 }
 
-// askWhenSeen asks, on a page that waits for nothing, whether its reader is still signed in.
+// askWhenSeen asks whether the reader of the page is still signed in.
 function askWhenSeen() {
-  if (!document.hidden && reader()) leaveIfOver(`${base}api/v1/me`).catch(() => { /* the archive is away */ });
+  if (!document.hidden) hasLeft().then(is => { if (is) leave(); }).catch(() => { /* the archive is away */ });
 }
 
 // live waits for changes, while the page is seen: over HTTP/1.1 a browser has six connections
@@ -409,7 +416,7 @@ async function live(part) {
 
 const part = $("[data-live][data-from]");
 if (part) live(part);
-else document.addEventListener("visibilitychange", askWhenSeen);
+document.addEventListener("visibilitychange", askWhenSeen);
 addEventListener("pageshow", ({ persisted }) => { if (persisted) askWhenSeen(); });
 
 // The banner counts by itself.
