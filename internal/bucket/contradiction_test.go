@@ -200,3 +200,57 @@ func TestAnAnswerOfAnotherServerIsNoUpload(t *testing.T) {
 		t.Errorf("created %t: %v", created, err)
 	}
 }
+
+// TestAnotherRangeIsNotTheOneAsked reads the end of an object where something answers with another
+// part of it, such as a cache that knows no ranges: a recording is not played from elsewhere.
+func TestAnotherRangeIsNotTheOneAsked(t *testing.T) {
+	const content = "a recording"
+	for name, answer := range map[string]func(http.Header, int) int{
+		"whole": func(http.Header, int) int { return http.StatusOK },
+		"other part": func(h http.Header, size int) int {
+			h.Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", size-1, size))
+			return http.StatusPartialContent
+		},
+		"no place": func(http.Header, int) int { return http.StatusPartialContent },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodGet || r.Header.Get("Range") == "" {
+						server.ServeHTTP(w, r)
+						return
+					}
+					h := w.Header()
+					h.Set("ETag", `"x"`)
+					h.Set("Last-Modified", "Sat, 28 Nov 2026 05:00:00 GMT")
+					h.Set("Content-Length", strconv.Itoa(len(content)))
+					w.WriteHeader(answer(h, len(content)))
+					io.WriteString(w, content)
+				})
+			})
+			b, err := Open(server.URL("recordings", "p"))
+			if err == nil {
+				_, err = b.Put(t.Context(), "ab/x", strings.NewReader(content), int64(len(content)), "")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, _, err := b.Open(t.Context(), "ab/x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if _, err := r.Seek(2, io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, 4)
+			n, err := io.ReadFull(r, got)
+			if !IsUnavailable(err) || !strings.Contains(err.Error(), "another part") {
+				t.Errorf("%q, %v", got[:n], err)
+			}
+			if n, err = r.ReadAt(got, 2); !IsUnavailable(err) {
+				t.Errorf("%q at a place, %v", got[:n], err)
+			}
+		})
+	}
+}

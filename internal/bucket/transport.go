@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"minutebook/internal/outbound"
@@ -51,10 +52,29 @@ func (t patientTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		resp.Body = http.NoBody
 	}
+	if err == nil && !isAskedPart(r, resp) {
+		resp.Body.Close()
+		return nil, errOtherPart
+	}
 	if err == nil {
 		resp.Body = t.patience.Body(resp.Body)
 	}
 	return resp, err
+}
+
+// isAskedPart reports whether an answer begins where the Range of its request does. The library
+// takes the whole object, as a cache or a gateway without ranges sends it, for a part of it.
+func isAskedPart(r *http.Request, resp *http.Response) bool {
+	from, _, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Range"), "bytes="), "-")
+	switch {
+	case !ok || from == "":
+		return true
+	case resp.StatusCode == http.StatusOK:
+		return from == "0"
+	case resp.StatusCode == http.StatusPartialContent:
+		return strings.HasPrefix(resp.Header.Get("Content-Range"), "bytes "+from+"-")
+	}
+	return true // an error
 }
 
 // transport returns the transport of a line, with its patience.

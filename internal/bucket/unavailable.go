@@ -79,6 +79,9 @@ const brokenOff = "the connection ends before its answer: %w"
 // upload with the object's ETag.
 var errForeign = errors.New("its answer is not that of an S3 server")
 
+// errOtherPart is an answer with bytes of an object that were not asked for.
+var errOtherPart = errors.New("it answers with another part of an object than it was asked for")
+
 // explain makes an [UnavailableError] of the server's error, or of none. Refused
 // credentials are read again at the next call, in case their file has changed.
 func (b *Bucket) explain(err error) error {
@@ -97,6 +100,8 @@ func (b *Bucket) explain(err error) error {
 		missing error // why there is no answer, or not all of one
 	)
 	switch {
+	case errors.Is(err, errOtherPart):
+		unavailable.Err, unavailable.Hint = errOtherPart, "see what is in between: it has to honour Range"
 	case errors.As(err, &dialed) && dialed.Op == "dial":
 		missing = fmt.Errorf("it cannot be reached: %w", dialed)
 	case errors.As(err, &drip):
