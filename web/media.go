@@ -99,13 +99,36 @@ func (s *server) openMedia(ctx context.Context, id int64, kind archive.MediaKind
 	if err == nil && blob.Size != all[i].Size {
 		err = errors.Join(fmt.Errorf("it has %d bytes and not %d; verify names the damage", blob.Size, all[i].Size), file.Close())
 	}
-	if err == nil || errors.Is(err, archive.ErrNotFound) {
-		return file, all[i], err
+	if errors.Is(err, archive.ErrNotFound) {
+		return nil, archive.Attached{}, err
 	}
-	if ctx.Err() == nil {
-		s.Logger.Error().Err(err).Str("sha256", all[i].SHA256).Msg("open recording")
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Logger.Error().Err(err).Str("sha256", all[i].SHA256).Msg("open recording")
+		}
+		return nil, archive.Attached{}, errUnreadable
 	}
-	return nil, archive.Attached{}, errUnreadable
+	return loggedReader{file, func(err error) {
+		if ctx.Err() == nil {
+			s.Logger.Error().Err(err).Str("sha256", all[i].SHA256).Msg("read recording")
+		}
+	}}, all[i], nil
+}
+
+// loggedReader logs why a recording cannot be read on. Its answer has begun, and is cut off without
+// a reason.
+type loggedReader struct {
+	io.ReadSeekCloser
+	log func(error)
+}
+
+// Read is part of [io.Reader].
+func (r loggedReader) Read(p []byte) (int, error) {
+	n, err := r.ReadSeekCloser.Read(p)
+	if err != nil && err != io.EOF {
+		r.log(err)
+	}
+	return n, err
 }
 
 // playableType returns a content type of audio or video as it is, and another one as

@@ -19,6 +19,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/media"
+	"minutebook/internal/s3test"
 	"minutebook/internal/testrun"
 	"minutebook/sample"
 )
@@ -221,6 +222,37 @@ func TestAnUnreadableRecordingIsNotAbsent(t *testing.T) {
 		}
 		if resp, body := s.get("/api/v1/meetings/1/media/video"); resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "another") {
 			t.Errorf("%d: %s %s", i, resp.Status, body)
+		}
+	}
+}
+
+// TestARecordingThatIsCutOffIsLogged plays a recording of a bucket that begins to answer and breaks
+// off: the player cannot be told why, so that the log has to say it.
+func TestARecordingThatIsCutOffIsLogged(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	var isCut atomic.Bool
+	bucket := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet && isCut.Load() {
+				panic(http.ErrAbortHandler)
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	s := openSiteWith(t, archive.Options{Dir: t.TempDir(), MediaURL: bucket.URL("recordings", "p")}, meeting(1, "T", "2026-06-30T08:00:00Z", ""))
+	s.attachVideo(1)
+	var log strings.Builder
+	s.server.Logger = zerolog.New(zerolog.SyncWriter(&log))
+	for _, isCutNow := range []bool{false, true} {
+		isCut.Store(isCutNow)
+		resp, err := http.Get(s.URL + "/api/v1/meetings/1/media/video")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if isLogged := strings.Contains(log.String(), "read recording"); (err != nil) != isCutNow || isLogged != isCutNow {
+			t.Errorf("cut off %t: %v, and the log says %q", isCutNow, err, log.String())
 		}
 	}
 }
