@@ -315,7 +315,7 @@ func (a *Archive) deleteRows(ctx context.Context, tx *sql.Tx, id int64, reason s
 			(SELECT json_group_array(sha256) FROM (SELECT sha256 FROM attachments WHERE recording_id = ?1
 				UNION SELECT sha256 FROM downloads WHERE recording_id = ?1 AND sha256 <> '') x WHERE NOT EXISTS
 				(SELECT 1 FROM attachments y WHERE y.sha256 = x.sha256 AND y.recording_id <> ?1))`,
-		`DELETE FROM marks WHERE (key = 'sync/ask/' || ?1 OR key GLOB '`+givenUpMark+`' || ?1 || '/*') AND ?2`, // here, so that forget does not need the room
+		`DELETE FROM marks WHERE (key = 'sync/ask/' || ?1 OR key GLOB '` + givenUpMark + `' || ?1 || '/*') AND ?2`, // here, so that forget does not need the room
 		`DELETE FROM entries WHERE id BETWEEN (SELECT number << 20 FROM meetings WHERE recording_id = ?1)
 			AND (SELECT (number << 20) + 0xfffff FROM meetings WHERE recording_id = ?1) AND ?2`,
 	} {

@@ -111,8 +111,14 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 func (r *Restored) forget(ctx context.Context, tx *sql.Tx) error {
 	a := &Archive{now: func() time.Time { return r.At }}
 	for _, f := range r.Forgotten {
-		switch err := checkKnown(ctx, tx, f.RecordingID); {
-		case errors.Is(err, ErrForgotten):
+		var known bool // by another of its ids
+		err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM marks JOIN tombstones ON recording_id = CAST(value AS INTEGER) WHERE key = ? || ?)`,
+			ImportedAs, f.RecordingID).Scan(&known)
+		if err == nil && !known {
+			err = checkKnown(ctx, tx, f.RecordingID)
+		}
+		switch {
+		case known, errors.Is(err, ErrForgotten):
 			continue
 		case err != nil && !errors.Is(err, ErrNotFound): // the inbox may still have it
 			return err

@@ -64,6 +64,28 @@ var afterwards = map[string]func(t *testing.T, a *archive.Archive, w *Watcher){
 	},
 }
 
+// TestWhatTheBackupHadForgottenIsNotForgottenAnew restores a backup that was made after a meeting
+// with several ids was forgotten: nothing of it is left to erase.
+func TestWhatTheBackupHadForgottenIsNotForgottenAnew(t *testing.T) {
+	a, dir, dest := ticking(t), t.TempDir(), filepath.Join(t.TempDir(), "backups")
+	watchGrowing(t, a, dir)
+	_, err := a.Forget(t.Context(), allRows(t, a)[0].RecordingID, "test")
+	if err == nil {
+		_, err = backup.Run(t.Context(), a, dest, backup.Options{})
+	}
+	o := backup.RestoreOptions{From: dest, Dir: filepath.Join(t.TempDir(), "back"), Logger: zerolog.Nop()}
+	if err == nil {
+		_, err = backup.Restore(t.Context(), o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, open, err := archivetest.Open(t, o.Dir).Tombstones(t.Context())
+	if err != nil || len(all) != 1 || len(open) != 0 {
+		t.Errorf("the restored archive has forgotten %d, and is to erase %d: %v", all, open, err)
+	}
+}
+
 // TestAForgottenMeetingThatGrewStaysForgotten has a file that was taken while it was
 // written: the archive knows it by its first words. Also of an earlier version.
 func TestAForgottenMeetingThatGrewStaysForgotten(t *testing.T) {
