@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sort"
 	"time"
@@ -18,6 +19,18 @@ const (
 	PriorityFollowUp                     // content that a webhook announced
 	PriorityDownload                     // links that expire
 )
+
+// ErrLongWait is a call that was not made, since the service refuses calls for longer than
+// [WithLongestWait] allows.
+var ErrLongWait = errors.New("the service refuses calls for too long to wait")
+
+type longestWaitKey struct{}
+
+// WithLongestWait returns a context whose calls fail with [ErrLongWait] when the service refuses
+// calls (429) for longer than d. They still wait for a free slot.
+func WithLongestWait(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, longestWaitKey{}, d)
+}
 
 type priorityKey struct{}
 
@@ -57,6 +70,7 @@ type waiter struct {
 	classes  []Class
 	priority Priority
 	due      time.Time     // the start of its wait, plus its patience
+	longest  time.Duration // how long it waits while the service refuses calls; 0: longestWait
 	granted  chan struct{} // closed when slot is set
 	slot     *slot
 	refused  error // instead of a slot
@@ -83,6 +97,7 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 	}
 	priority := priorityOf(ctx)
 	w := &waiter{classes: classes, priority: priority, due: since.Add(priority.maxWait()), granted: make(chan struct{})}
+	w.longest, _ = ctx.Value(longestWaitKey{}).(time.Duration)
 	b.mu.Lock()
 	at := sort.Search(len(b.waiting), func(i int) bool { return b.waiting[i].due.After(w.due) })
 	b.waiting = slices.Insert(b.waiting, at, w)
@@ -145,11 +160,17 @@ func (b *Budget) serve() {
 	reserved := b.isReserved(now)
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
 		for _, c := range w.classes {
-			if until := b.windows[c].blocked; until.Sub(now) > longestWait {
+			until := b.windows[c].blocked
+			switch wait := until.Sub(now); {
+			case wait > longestWait:
 				w.refused = &BlockedError{Until: byClock(until, now)}
-				close(w.granted)
-				return true
+			case w.longest > 0 && wait > w.longest:
+				w.refused = ErrLongWait
+			default:
+				continue
 			}
+			close(w.granted)
+			return true
 		}
 		if reserved && b.mustWait(w, now) {
 			return false

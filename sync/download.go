@@ -40,6 +40,7 @@ type downloader struct {
 	queue       wantedQueue
 	failed      map[int64]error // by recording: an error that its row does not have
 	paused      string          // why nothing is started
+	blocked     time.Time       // when the last of the blocks ends for which recordings were postponed
 	unavailable error           // why the store could not be used when it was last tried; nil: it could
 }
 
@@ -150,7 +151,7 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 			default:
 			}
 		}
-		if once && l.isIdle() && (err != nil || next.IsZero() || next.After(now)) {
+		if once && l.isIdle() && (err != nil || !l.isAwaited(next)) {
 			return cmp.Or(err, l.failure())
 		}
 		if err != nil {
@@ -195,7 +196,7 @@ func (l *downloader) failure() error {
 // startOpen starts the recordings that were requested and that nobody works on: those
 // of an earlier process, and those that could not go on and have rested.
 func (l *downloader) startOpen(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) error {
-	_, open := l.openLinks(false) // before the rows are read, as in startWanted
+	_, open := l.openLinks(ctx, false) // before the rows are read, as in startWanted
 	rows, err := l.s.archive.OpenDownloads(ctx)
 	if err != nil {
 		return err
@@ -209,7 +210,7 @@ func (l *downloader) startOpen(ctx context.Context, tasks *sync.WaitGroup, once 
 }
 
 // startWanted starts as many wanted recordings as the pacer allows. It returns
-// when the next one is due, zero when that depends on the open ones.
+// when to look again: when the next one is due, or zero when that depends on the open ones.
 func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) (time.Time, error) {
 	for {
 		now := l.s.now()
@@ -223,9 +224,9 @@ func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, onc
 				return time.Time{}, err
 			}
 		}
-		links, open := l.openLinks(once) // before the rows are read: a task that ends meanwhile leaves its row outdated
+		links, open := l.openLinks(ctx, once) // before the rows are read: a task that ends meanwhile leaves its row outdated
 		if !l.pace.allowsAnother(now, links, l.s.opt.Fetchers) {
-			return time.Time{}, nil
+			return now.Add(longestBlock), nil // the open ones may be blocked by then
 		}
 		row, err := l.nextWanted(ctx, now, open)
 		if errors.Is(err, archive.ErrNotFound) {
@@ -265,15 +266,24 @@ func (l *downloader) checkStore(ctx context.Context) error {
 	return err
 }
 
-// openLinks returns the open downloads as the pacer sees them, and their
-// recordings, with those too that failed in a person's run: they wait for the next one.
-func (l *downloader) openLinks(once bool) (links []openLink, ids map[int64]bool) {
+// openLinks returns the open downloads as the pacer sees them, without those that cannot be
+// polled because the service refuses their account's calls. It also returns the recordings of all of
+// them, with those too that failed in a person's run: they wait for the next one.
+func (l *downloader) openLinks(ctx context.Context, once bool) (links []openLink, ids map[int64]bool) {
+	blocked := map[string]bool{}
+	accounts, _ := l.s.accounts.all()
+	for _, a := range accounts {
+		until, err := l.blockedUntil(ctx, a)
+		blocked[a.Name] = err == nil && !until.IsZero()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ids = make(map[int64]bool, len(l.tasks))
 	for id, t := range l.tasks {
 		ids[id] = true
-		links = append(links, openLink{Expires: t.row.ExpiresAt, Left: max(0, t.row.Size-t.row.Fetched)})
+		if t.row.State != archive.DownloadRequested || !blocked[t.row.Account] {
+			links = append(links, openLink{Expires: t.row.ExpiresAt, Left: max(0, t.row.Size-t.row.Fetched)})
+		}
 	}
 	if once {
 		for id := range l.failed {

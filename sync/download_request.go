@@ -20,6 +20,9 @@ const (
 	announcementWait     = time.Minute
 	slowestAnnouncedPoll = 30 * time.Minute
 	callbackTTL          = 25 * time.Hour
+	// longestBlock is how long a request waits while the service refuses the account's calls.
+	// For longer times it leaves its place to requests of other accounts.
+	longestBlock = time.Minute
 )
 
 // callbackURL returns the address at which the receiver takes a callback.
@@ -40,9 +43,12 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 		return err
 	}
 	row.RefusedBy, row.ForbiddenTo = saved.RefusedBy, saved.ForbiddenTo // they may have changed since
-	a, err := l.chooseRequester(ctx, row)
+	a, due, err := l.chooseRequester(ctx, row)
 	if err != nil {
 		return err
+	}
+	if !due.IsZero() {
+		return l.postponeRow(ctx, t, row, due)
 	}
 	if a == nil {
 		if slices.ContainsFunc(row.RefusedBy, func(name string) bool { return !slices.Contains(row.ForbiddenTo, name) }) {
@@ -79,6 +85,8 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	switch {
 	case errors.Is(err, errSuspended):
 		return err
+	case errors.Is(err, api.ErrLongWait): // another account may see the meeting
+		return l.postponeRow(ctx, t, row, l.s.now())
 	case api.IsForbidden(err), api.IsNotFound(err):
 		return l.markRefused(ctx, t, a.Name, asked, err)
 	case api.IsNoMedia(err):
@@ -110,7 +118,7 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 // one, now and until the process ends. An answer 422 may mean the address, as long as the
 // service has taken none, or that there is no media.
 func (l *downloader) postRequest(ctx context.Context, a *account, id int64) (*api.Download, error) {
-	ctx = api.WithPriority(ctx, api.PriorityLater)
+	ctx = api.WithLongestWait(api.WithPriority(ctx, api.PriorityLater), longestBlock)
 	var refused error
 	if l.isAnnounced(a) {
 		token, err := l.s.archive.Inbox().NewCallback(ctx, a.Name, id, inbox.KindDownload, callbackTTL)
@@ -143,11 +151,12 @@ func (l *downloader) isAnnounced(a *account) bool {
 
 // chooseRequester returns an account that sees the meeting, was not refused and may be used, after
 // each failure the next one: the service may never give the recording to one of them. It returns nil
-// if all were refused, and an error if the others are suspended.
-func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) (*account, error) {
+// if all were refused, a time to ask again if the service refuses all calls of the others until
+// then, and an error if these are suspended.
+func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) (a *account, due time.Time, err error) {
 	names, err := l.s.archive.SeenBy(ctx, row.RecordingID)
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
 	var usable []*account
 	var suspended error
@@ -160,10 +169,44 @@ func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) 
 			suspended = err
 			continue
 		}
-		usable = append(usable, a)
+		until, err := l.blockedUntil(ctx, a)
+		switch {
+		case err != nil:
+			return nil, time.Time{}, err
+		case until.IsZero():
+			usable = append(usable, a)
+		case due.IsZero() || until.Before(due):
+			due = until
+		}
 	}
-	if len(usable) == 0 {
-		return nil, suspended
+	if len(usable) > 0 {
+		return usable[row.Failures%len(usable)], time.Time{}, nil
 	}
-	return usable[row.Failures%len(usable)], nil
+	if due.IsZero() {
+		return nil, time.Time{}, suspended
+	}
+	if latest := l.s.now().Add(suspensionRetry); due.After(latest) { // a person may resume the account meanwhile
+		due = latest
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.blocked.Before(due) {
+		l.blocked = due
+	}
+	return nil, due, nil
+}
+
+// blockedUntil returns the time before which the service refuses the account's calls, zero if that
+// is no longer than longestBlock away.
+func (l *downloader) blockedUntil(ctx context.Context, a *account) (until time.Time, err error) {
+	used, err := a.Client.Usage(ctx)
+	for _, u := range used {
+		if u.Blocked.After(until) {
+			until = u.Blocked
+		}
+	}
+	if until.Sub(l.s.now()) <= longestBlock {
+		return time.Time{}, err
+	}
+	return until, err
 }

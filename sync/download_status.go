@@ -68,9 +68,18 @@ func (l *downloader) isSettled(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.paused != "" {
-		return false, errors.New(l.paused)
+	paused := l.paused
+	l.mu.Unlock()
+	if paused != "" {
+		return false, errors.New(paused)
 	}
-	return next.IsZero() || next.After(l.s.now()), nil
+	return !l.isAwaited(next), nil
+}
+
+// isAwaited reports whether whoever waits for the recordings waits for the one that is due next,
+// zero for none: it is due, or at the latest when a block ends.
+func (l *downloader) isAwaited(next time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !next.IsZero() && (!next.After(l.s.now()) || !next.After(l.blocked))
 }
