@@ -298,9 +298,9 @@ func (t *applying) isListed(id int64, account, query string) (bool, error) {
 // wasHidden reports whether an observation shows the meeting anew to the account's person, to whom
 // the recording is forbidden: a walk has ended the last sighting of the person's accounts; or no list
 // that is read shows the meeting to their present holders, and two whole walks of the list that
-// shows it now, which showed it to somebody before, have lacked it since an account changed. Of what a
-// former key or account was shown no walk tells, and one walk may have read a list that was empty by
-// mistake. A new key alone shows nothing anew.
+// shows it now, which showed it to somebody before, have lacked it since an account changed. No
+// walk tells of the meetings that a former key or account was shown, and one walk may have read a list
+// that was empty by mistake. A new key alone shows nothing anew.
 func (t *applying) wasHidden(o *Observation) (hidden bool, err error) {
 	_, err = t.Scan(`WITH own AS (SELECT s.walk, s.gone_at, `+watchEnded+` AS ended, iif(a.email <> '', a.owned_since, 0) AS owned_since
 			FROM `+watchedSightings+` WHERE s.recording_id = ?1 AND `+ownerTerm("s.account")+` = `+ownerTerm("?2")+`)

@@ -112,7 +112,7 @@ func (m *machine) run(hours int) time.Duration {
 	}
 }
 
-// TestAClockIsBelievedInTime follows what a clock is believed by, after each step.
+// TestAClockIsBelievedInTime compares the confirmed time and the doubt after each step of a story.
 func TestAClockIsBelievedInTime(t *testing.T) {
 	const day = 24 * time.Hour
 	type step struct {

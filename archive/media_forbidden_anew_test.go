@@ -15,7 +15,7 @@ func walkOnce(t *testing.T, a *Archive, account string, ids ...int64) {
 }
 
 // TestAForbiddenMeetingIsSharedAnewAfterAnotherAccount replaces dan's key or account while the
-// recording is forbidden to dan. No walk ends what the former account was shown: dan plays the recording
+// recording is forbidden to dan. No walk ends the sightings of the former account: dan plays the recording
 // once two whole walks of the new one have lacked the meeting, and it is shown again.
 func TestAForbiddenMeetingIsSharedAnewAfterAnotherAccount(t *testing.T) {
 	testrun.SkipUnderRace(t)

@@ -107,9 +107,9 @@ func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
 
 // PutUsers replaces the users that an account shows (2.6). Where two accounts show the
 // same user, the last list decides. A row with none of the three statuses keeps the one that the
-// lists had, or is an active user's, and one that lacks permissions keeps those. A user who has left the account's list is none by
-// the other lists either, and neither is one whom only accounts showed that are not read any
-// more. A user whose account the service refuses has been removed where the list lacks
+// lists had, or is an active user's, and one that lacks permissions keeps those. A user who has
+// left the account's list is none by the other lists either, and neither is one whom only accounts
+// showed that are not read any more. A user whose account the service refuses has been removed where the list lacks
 // that user, too (5.3), and counts as deactivated; who was deactivated and is removed still is.
 // It lasts until a list has the user, or an account of the user is read.
 func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {

@@ -121,7 +121,7 @@ func TestARowWithoutPermissionsKeepsTheOnesThatWereListed(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		before, account, status, level string
-		want                           bool // boss sees what is shared with several teams
+		want                           bool // boss sees meetings that are shared with several teams
 	}{
 		"by the same account":     {api.StatusActive, "anna", api.StatusActive, lacking, true},
 		"by another account":      {api.StatusActive, "bob", api.StatusActive, lacking, true},

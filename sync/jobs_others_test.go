@@ -105,8 +105,8 @@ func TestAListThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// A command reads what the service shows, and fails because of the list that it refuses: at first
-// the backfill, then a walk.
+// A command reads the lists that the service shows, and fails because of the list that it refuses: at
+// first the backfill, then a walk.
 func TestACommandReadsTheListsThatAreNotRefused(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

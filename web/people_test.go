@@ -165,7 +165,7 @@ func TestMergedNamesTellNothingOfHiddenMeetings(t *testing.T) {
 	}
 }
 
-// TestMergesTellNoNumberOfHiddenNames lists what made a person for an admin who sees one of the names.
+// TestMergesTellNoNumberOfHiddenNames shows an admin, who sees one of the names, the merges of a person.
 func TestMergesTellNoNumberOfHiddenNames(t *testing.T) {
 	s := newSite(t)
 	for _, names := range [][]string{{"Bo", "hidden"}, {"Bo", "hidden", "hidden too"}} {

@@ -234,7 +234,8 @@ func (b *run) makeGeneration(ctx, grace context.Context) (generation.Manifest, e
 
 // tryGeneration copies databases and recordings, reads them back and writes the
 // manifest. again is true when a meeting was forgotten meanwhile, which may be in it, or a
-// recording was deleted that the databases name or that an earlier run had copied; those that are written are not copied again.
+// recording was deleted that the databases name or that an earlier run had copied; those that are
+// written are not copied again.
 func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again bool, err error) {
 	b.files, b.fresh, b.outdated, b.result = nil, nil, false, Result{Lost: []generation.Lost{}}
 	m = generation.Manifest{Version: generation.Version, TakenAt: b.archive.Now().UTC().Truncate(time.Millisecond), Encrypted: len(b.Recipients) > 0,

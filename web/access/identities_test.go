@@ -9,7 +9,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 )
 
-// claimsOf returns what the provider says of the person with an address.
+// claimsOf returns the claims of a provider about the person with an address.
 func claimsOf(address string) Claims {
 	subject, _, _ := strings.Cut(address, "@")
 	return Claims{Issuer: "https://id.example", Subject: subject, Address: address, Verified: true}
@@ -100,8 +100,8 @@ func TestAnAddressThatIsTakenMovesItsIdentity(t *testing.T) {
 }
 
 // TestANewAddressAtTheProviderKeepsThePerson: the provider gives Ann another address. Whoever
-// has it as a further one enters by it, and the former one can be taken without a loss of what
-// the person has made, before they have entered by the new one or after.
+// has it as a further one enters by it, and the former one can be taken without a loss of anything
+// that the person has made, before they have entered by the new one or after.
 func TestANewAddressAtTheProviderKeepsThePerson(t *testing.T) {
 	for name, entersBetween := range map[string]bool{"entered by the new one": true, "not yet": false} {
 		t.Run(name, func(t *testing.T) {

@@ -133,7 +133,7 @@ func (d *DB) AddAddress(ctx context.Context, by Actor, person int64, address str
 	})
 }
 
-// RemoveAddress takes an address from a person, and with it what it opened: see
+// RemoveAddress takes an address from a person, and ends the identities that entered by it: see
 // [DB.endIdentities]. When it was the main one, the next oldest is. Open invitations, one of
 // which may have been sent there, and sign-ins that are under way end. The only address cannot
 // be removed: [ErrLastAddress].
