@@ -32,6 +32,7 @@ func (a *agenda) Push(x any) { *a = append(*a, x.(planned)) }
 func (a *agenda) Pop() any {
 	old := *a
 	x := old[len(old)-1]
+	old[len(old)-1] = planned{} // which keeps nothing of a start that ended
 	*a = old[:len(old)-1]
 	return x
 }
