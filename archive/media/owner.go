@@ -48,6 +48,15 @@ func SetOwner(s Store, identity string, expects Expects) {
 	}
 }
 
+// awaitTurn waits until nobody else asks a store. Whose time ends meanwhile could not use the store.
+func (o *owner) awaitTurn(ctx context.Context, store string) error {
+	err := o.asking.Acquire(ctx, 1)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &UnavailableError{Store: store, Err: fmt.Errorf("it is still being asked whose recordings it keeps: %w", err)}
+	}
+	return err
+}
+
 // GiveToOwner gives the recordings that root has stored outside of the data directory, where a
 // link or media.url leads, to the owner of the data directory.
 func GiveToOwner(s Store, dataDir string) error {
@@ -73,7 +82,7 @@ func (s *s3Store) claim(ctx context.Context, again bool) error {
 	if o.identity == "" {
 		return nil
 	}
-	if err := o.asking.Acquire(ctx, 1); err != nil {
+	if err := o.awaitTurn(ctx, s.bucket.String()); err != nil {
 		return err
 	}
 	defer o.asking.Release(1)
@@ -114,7 +123,7 @@ func (s *fileStore) claim(ctx context.Context) error {
 	if o.identity == "" {
 		return nil
 	}
-	if err := o.asking.Acquire(ctx, 1); err != nil {
+	if err := o.awaitTurn(ctx, "recordings in "+s.dir); err != nil {
 		return err
 	}
 	defer o.asking.Release(1)

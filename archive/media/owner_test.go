@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"minutebook/internal/bucket"
 	"minutebook/internal/s3test"
@@ -73,6 +74,29 @@ func TestOneOfTwoClaimsAPlace(t *testing.T) {
 	}
 	if owners != 1 {
 		t.Errorf("%d archives own the place: %v", owners, errs)
+	}
+}
+
+// TestAStoreThatIsAskedForLong has somebody ask whose a bucket is for longer than another caller
+// waits: the bucket could not be used, and nothing is wrong with its recordings.
+func TestAStoreThatIsAskedForLong(t *testing.T) {
+	store, err := Open(t.TempDir(), s3test.Start(t).URL("recordings", "p"), bucket.Line{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	SetOwner(store, "archive", nil)
+	s := store.(*s3Store)
+	if err := s.owner.asking.Acquire(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	if err := s.claim(late, true); !IsUnavailable(err) || !bucket.IsLate(err) {
+		t.Errorf("meanwhile: %v", err)
+	}
+	s.owner.asking.Release(1)
+	if err := Check(t.Context(), s); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }
 
