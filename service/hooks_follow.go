@@ -153,17 +153,17 @@ func (r *relay) follow(ctx context.Context) error {
 	if err := r.clampTimes(ctx); err != nil {
 		return err
 	}
-	for {
-		if err := r.waitAndStep(ctx); err != nil {
+	for longest := time.Duration(0); ; longest = followedEvery { // after a failure it notes at once that it runs
+		if err := r.waitAndStep(ctx, longest); err != nil {
 			return err
 		}
 		r.reportSuccess("relay")
 	}
 }
 
-// waitAndStep waits for changes, until an undecided meeting has waited long enough or for
-// followedEvery, and decides the webhooks that fire.
-func (r *relay) waitAndStep(ctx context.Context) error {
+// waitAndStep waits for changes, until an undecided meeting has waited long enough or for the
+// longest time, and decides the webhooks that fire.
+func (r *relay) waitAndStep(ctx context.Context, longest time.Duration) error {
 	value, err := r.store.setting(ctx, followKey)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (r *relay) waitAndStep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wait, cancel := context.WithTimeout(ctx, most)
+	wait, cancel := context.WithTimeout(ctx, min(most, longest))
 	defer cancel()
 	err = r.archive.WaitChange(wait, position)
 	if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {

@@ -237,6 +237,51 @@ func TestADiskThatFailsForADayIsNoPause(t *testing.T) {
 	}
 }
 
+// TestARelayThatRunsAgainNotesIt has a disk fail for more than a day, and the program be started
+// anew soon afterwards: it was not off, and a meeting of that day fires.
+func TestARelayThatRunsAgainNotesIt(t *testing.T) {
+	s, a := newOverlay(t)
+	s.hookOf("ann@acme.example")
+	s.clock.add(10 * time.Hour)
+	s.caughtUp(t)
+	up := time.Hour
+	s.uptime = func() time.Duration { return up }
+	r := newRelay(s.Service)
+	s.step(t, r)
+	for range 26 { // each of which fails
+		up += time.Hour
+		s.clock.add(time.Hour)
+		r.noteRun()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	followed := make(chan error)
+	go func() { followed <- r.follow(ctx) }()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		last, err := s.store.timeSetting(ctx, followedKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last.Equal(s.clock.Now()) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Error("the relay does not note that it runs")
+			break
+		}
+	}
+	cancel()
+	<-followed
+	s.clock.add(time.Minute)
+	if err := s.startFollowing(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	arrive(t, a, archive.SourceWebhook, newer(4))
+	s.step(t, newRelay(s.Service))
+	if got := s.queued(); got != "4" {
+		t.Errorf("sent %q, want 4", got)
+	}
+}
+
 // step has a relay decide about the changes since its position.
 func (s *sandbox) step(t *testing.T, r *relay) {
 	t.Helper()

@@ -157,7 +157,7 @@ func TestWaitingEndsWithoutAChange(t *testing.T) {
 	defer cancel()
 	for _, r := range []*relay{newRelay(s.Service), newRelay(s.Service)} { // the second one has just started
 		s.clock.add(undecidedFor)
-		if err := r.waitAndStep(ctx); err != nil {
+		if err := r.waitAndStep(ctx, followedEvery); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.queued(); got != "1" {
