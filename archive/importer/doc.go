@@ -9,6 +9,7 @@
 //	foreign.go        a meeting that another program recorded
 //	identity.go       which meeting its words and its key name
 //	foreign_files.go  which files belong to one such meeting; listing a folder again
+//	name.go           the title and the time that a file's name says
 //	files.go          opening and reading its files
 //	recording.go      its recording
 //	metadata.go       the file with title, time and people beside a transcript

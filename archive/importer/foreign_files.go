@@ -8,12 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"time"
-	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -322,50 +319,4 @@ func choose(dir, setting, name string, paths []string) (string, error) {
 		return "", nil
 	}
 	return paths[0], nil
-}
-
-// date is a date in the name of a file, and clock a time after it: as in "2026-03-01 10.00
-// Weekly.vtt" and in "GMT20260301-100000_Recording.vtt". Any other number is of the title.
-var (
-	date  = regexp.MustCompile(`(GMT)?((?:19|20)\d\d)-?(\d\d)-?(\d\d)`)
-	clock = regexp.MustCompile(`^[-_T ]+([01]\d|2[0-3])([-.:h]?)([0-5]\d)(?:([-.:]?)([0-5]\d))?(\D|$)`)
-)
-
-// guessByName returns the title and the time that the name of a file says. The time is
-// zero when it says none.
-func guessByName(name string, zone *time.Location) (title string, at time.Time) {
-	title = name
-	for ext := extension(title); isTranscriptName(title) || ext == ".transcript"; ext = extension(title) {
-		title = stem(title)
-	}
-	if found := date.FindStringSubmatchIndex(title); found != nil {
-		fields := date.FindStringSubmatch(title)
-		if fields[1] != "" {
-			zone = time.UTC
-		}
-		hours, length := clockAfter(title[found[1]:])
-		if parsed, err := time.ParseInLocation("20060102150405", fields[2]+fields[3]+fields[4]+hours, zone); err == nil {
-			at, title = parsed, title[:found[0]]+" "+title[found[1]+length:]
-		}
-	}
-	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, "\ufffd"), func(r rune) bool { return r == '_' || unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if title = strings.Trim(title, " -.,"); title == "" {
-		title = "Meeting"
-	}
-	return title, at
-}
-
-// clockAfter returns the digits of the time with which a text begins, and its length: those
-// of midnight, and 0, where it begins with none. Seconds are written as the minutes are.
-func clockAfter(text string) (digits string, length int) {
-	at, is := clock.FindStringSubmatchIndex(text), clock.FindStringSubmatch(text)
-	switch {
-	case at == nil:
-		return "000000", 0
-	case is[5] != "" && is[4] == is[2]:
-		return is[1] + is[3] + is[5], at[11]
-	case is[5] != "" && is[4] == "": // a longer number
-		return "000000", 0
-	}
-	return is[1] + is[3] + "00", at[7]
 }

@@ -140,9 +140,32 @@ func TestDatesInNames(t *testing.T) {
 		"2026-03-01_20260302_Days.vtt":         "20260302 Days 2026-03-01 00:00:00",
 		"20260301123456 Weekly.transcript.vtt": "123456 Weekly 2026-03-01 00:00:00",
 		"2026-13-01 Weekly.vtt":                "2026-13-01 Weekly 0001-01-01 00:00:00",
+		"Case 2024-1542 2026-03-01 10.00.vtt":  "Case 2024-1542 2026-03-01 10:00:00",
+		"2000-2026-03-01 Years.vtt":            "2000- Years 2026-03-01 00:00:00",
+		"82019123145 GMT20260301-100000.vtt":   "82019123145 2026-03-01 10:00:00",
+		"call 120190102.vtt":                   "call 120190102 0001-01-01 00:00:00",
 	} {
 		title, at := guessByName(name, time.UTC)
 		if got := title + " " + at.Format(time.DateTime); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestTimesOfUTCInNames reads names that say that their times are of UTC, and some that do not, in
+// another zone.
+func TestTimesOfUTCInNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"GMT20260301-100059_Weekly.vtt":       "Weekly 2026-03-01 10:00:59",
+		"2026-03-01T10-00-30Z_Weekly.vtt":     "Weekly 2026-03-01 10:00:30",
+		"20260301T100030Z.vtt":                "Meeting 2026-03-01 10:00:30",
+		"2026-03-01 10.00Z Weekly.vtt":        "Weekly 2026-03-01 10:00:00",
+		"2026-03-01 10.00-11.30Z Weekly.vtt":  "11.30Z Weekly 2026-03-01 11:00:00",
+		"2026-03-01 10.00Zoom.vtt":            "Zoom 2026-03-01 11:00:00",
+		"2026-03-01 10.00.30 Z for Zebra.vtt": "Z for Zebra 2026-03-01 11:00:30",
+	} {
+		title, at := guessByName(name, time.FixedZone("", -3600))
+		if got := title + " " + at.UTC().Format(time.DateTime); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
