@@ -2,6 +2,8 @@ package search
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,26 @@ import (
 	"minutebook/archive"
 	"minutebook/internal/testrun"
 )
+
+// TestEveryRecordingIsFoundByItsNumber has recordings with the longest numbers that the service can
+// give: each is found by its number, and the check of the index finds no damage.
+func TestEveryRecordingIsFoundByItsNumber(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	h := newFixture(t)
+	ids := []int64{1, 999999999999999999, 1767890123456789012, math.MaxInt64}
+	for i, id := range ids {
+		h.add(meeting(id, "Budget", "en", day(1+i), []utterance{{0, "Anna Lee", "The budget is late."}}, nil))
+	}
+	h.catchUp()
+	for _, id := range ids {
+		if a, err := h.index.Search(t.Context(), Request{Query: fmt.Sprintf("id:%d", id), Viewer: archive.Viewer{All: true}}); err != nil || hitIDs(a) != fmt.Sprint(id) {
+			t.Errorf("the recording %d: %+v, %v", id, a, err)
+		}
+	}
+	if err := h.index.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
 
 // TestNoQueryIsDamage asks queries of all parts of the language, also strange ones, for
 // everything that an answer may have: none is taken for damage of the index.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -132,7 +133,7 @@ func checkID(value string) error {
 			return fmt.Errorf("%q is not a recording's number", value)
 		}
 	}
-	if len(value) > 18 {
+	if _, err := strconv.ParseInt(value, 10, 64); err != nil {
 		return fmt.Errorf("%q is too long for a recording's number", value)
 	}
 	return nil

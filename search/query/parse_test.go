@@ -97,6 +97,7 @@ func TestParseErrors(t *testing.T) {
 		{"-in:title x", 1, "negated"},
 		{"a (sort:date b)", 3, "whole answer"},
 		{"id:12x", 3, "number"},
+		{"id:9223372036854775808", 3, "too long"},
 		{"on:7d", 3, "2026-03"},
 		{"möße speker:anna", 7, "at character 6:"},
 		{strings.Repeat("(", 40), 32, "deep"},
