@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -64,14 +65,30 @@ configuration cannot be read.`,
 	return m.jsonFlag(cmd)
 }
 
+// The daemon answers within answerTime what it has in memory, and has examined itself within
+// examinationTime, or it hangs.
+const (
+	answerTime      = 10 * time.Second
+	examinationTime = 3 * time.Minute
+)
+
 // diagnose returns the findings of this process and of the archive's owner.
 func (m *Main) diagnose(ctx context.Context, cfg *config.Config, q control.DoctorRequest) ([]control.Finding, error) {
-	findings := append(m.examineConfiguration(ctx, cfg), m.examineModes(cfg)...)
-	result, err := call[control.DoctorResult](ctx, m, "doctor", q, nil)
+	asking, cancel := context.WithTimeout(ctx, cmp.Or(m.daemonTime, examinationTime))
+	defer cancel()
+	findings, err := m.examineConfiguration(asking, cfg)
+	findings = append(findings, m.examineModes(cfg)...)
+	var result control.DoctorResult
+	if err == nil {
+		result, err = call[control.DoctorResult](asking, m, "doctor", q, nil)
+	}
 	var failed *control.Error
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded) || asking.Err() != nil:
+		findings = append(findings, control.Finding{Subject: "daemon", Severity: control.SeverityError, Text: "the examination does not end: the daemon hangs, or a disk that it uses",
+			Remedy: "see its log, look whether data_dir and the folders of recordings and backups answer, and restart it"})
 	case errors.As(err, &failed) && failed.Kind == control.KindUnknown:
 		findings = append(findings, control.Finding{Subject: "versions", Severity: control.SeverityWarning,
 			Text: "the daemon is of an older version, which knows no doctor", Remedy: "restart the daemon"})
@@ -92,28 +109,33 @@ func (m *Main) diagnose(ctx context.Context, cfg *config.Config, q control.Docto
 	return append(findings, examineProxy(cfg, result.Forwarders)...), nil
 }
 
-// examineConfiguration compares the file with the environment and the daemon.
-func (m *Main) examineConfiguration(ctx context.Context, cfg *config.Config) (findings []control.Finding) {
+// examineConfiguration compares the file with the environment and the daemon. It fails where a
+// daemon is running and does not answer.
+func (m *Main) examineConfiguration(ctx context.Context, cfg *config.Config) (findings []control.Finding, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
 	if unknown := cfg.UnknownVariables(m.Environ); len(unknown) > 0 {
 		findings = append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityWarning,
 			Text: describeVariables(unknown), Remedy: "correct the names, or remove the variables"})
 	}
 	given, err := m.readConfiguration()
 	if err != nil {
-		return findings // loading it has succeeded just now
+		return findings, nil // loading it has succeeded just now
 	}
 	if client, err := control.Dial(ctx, cfg.DataDir); err == nil {
 		defer client.Close()
-		if running, ok, err := control.RunningConfiguration(ctx, client); err == nil && ok {
-			if difference := given.Differs(running); difference != "" {
-				return append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityWarning, Text: difference, Remedy: "minutebook reload, or restart the daemon"})
-			}
+		running, ok, _ := control.RunningConfiguration(ctx, client)
+		if ctx.Err() != nil {
+			return findings, ctx.Err()
+		}
+		if difference := given.Differs(running); ok && difference != "" {
+			return append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityWarning, Text: difference, Remedy: "minutebook reload, or restart the daemon"}), nil
 		}
 	}
 	if len(findings) == 0 {
 		findings = append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityOK, Text: "it is in order"})
 	}
-	return findings
+	return findings, nil
 }
 
 // wideFile is a file or a directory that others can reach, and the mode that closes it.

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/config"
 	"minutebook/control"
@@ -123,19 +124,13 @@ func TestDoctorNamesAnotherDaemon(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.daemon(registry)
-			listener, err := control.Listen(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- control.Serve(ctx, listener, registry) }()
+			serveOperations(t, dir, registry)
 			m := &Main{configPath: file, Version: "1.0", Stderr: io.Discard, Environ: []string{"MINUTEBOOK_WEB_LISTN=x"}}
 			cfg, err := m.loadConfig()
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := m.diagnose(ctx, cfg, control.DoctorRequest{Offline: true})
+			found, err := m.diagnose(t.Context(), cfg, control.DoctorRequest{Offline: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,12 +143,60 @@ func TestDoctorNamesAnotherDaemon(t *testing.T) {
 			if inOrder := slices.ContainsFunc(found, func(f control.Finding) bool { return f.Text == "it is in order" }); variable < 0 || inOrder {
 				t.Errorf("a variable is unknown, and doctor finds %+v", found)
 			}
-			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
+		})
+	}
+}
+
+// TestDoctorOfADaemonThatHangs has daemons that answer no question, and that begin an examination
+// which does not end.
+func TestDoctorOfADaemonThatHangs(t *testing.T) {
+	hang := func(ctx context.Context, _ struct{}, _ control.Emit) (c control.Configuration, err error) {
+		<-ctx.Done()
+		return c, ctx.Err()
+	}
+	answer := func(context.Context, struct{}, control.Emit) (c control.Configuration, err error) { return c, nil }
+	for name, configuration := range map[string]func(context.Context, struct{}, control.Emit) (control.Configuration, error){"at once": hang, "later": answer} {
+		t.Run(name, func(t *testing.T) {
+			dir, registry := t.TempDir(), control.NewRegistry()
+			control.Register(registry, "configuration", configuration)
+			control.Register(registry, "doctor", func(ctx context.Context, _ control.DoctorRequest, _ control.Emit) (*control.DoctorResult, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			})
+			serveOperations(t, dir, registry)
+			m := &Main{dataDir: dir, Stderr: io.Discard, daemonTime: 200 * time.Millisecond}
+			cfg, err := m.loadConfig()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			found, err := m.diagnose(ctx, cfg, control.DoctorRequest{Offline: true})
+			if !slices.ContainsFunc(found, func(f control.Finding) bool {
+				return f.Subject == "daemon" && f.Severity == control.SeverityError && strings.Contains(f.Text, "does not end")
+			}) {
+				t.Errorf("found %+v, %v", found, err)
 			}
 		})
 	}
+}
+
+// serveOperations answers on the socket of a data directory until the test ends.
+func serveOperations(t *testing.T, dir string, registry *control.Registry) {
+	t.Helper()
+	listener, err := control.Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- control.Serve(ctx, listener, registry) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestDoctorAsksForThePage has a page, and proxies before it, that fail and refuse: one that asks

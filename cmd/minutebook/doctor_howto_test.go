@@ -17,6 +17,7 @@ import (
 // its remedy.
 var howTos = []struct{ function, words, row string }{
 	{"diagnose", "it cannot be opened", "the archive, or a database of it, cannot be opened"},
+	{"diagnose", "does not end", "the daemon does not answer"},
 	{"diagnose", "restart the daemon", "the daemon is of another version"},
 	{"examineConfiguration", "or remove the variables", "a variable is unknown"},
 	{"examineConfiguration", "minutebook reload", "the file has changed, the daemon runs an older one"},

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -34,6 +35,8 @@ type Main struct {
 	json       bool   // --json
 	reloading  bool   // the command is reload
 	root       string // below which the packages' files lie; "": /
+
+	daemonTime time.Duration // how long doctor waits for the daemon; 0: examinationTime
 }
 
 // untilStopped are the commands that run until they are stopped. Any other one that is
