@@ -34,6 +34,17 @@ func (a *Archive) Media() media.Store { return a.media }
 // deletes the file.
 func (a *Archive) PartialPath(name string) string { return media.PartialPath(a.dir, name) }
 
+// MediaDir returns the directory on whose disk the next recording takes room: that of the store,
+// or the data directory for a bucket, and where the store's is not there.
+func (a *Archive) MediaDir() string {
+	if dir := media.Dir(a.media); dir != "" {
+		if _, err := os.Stat(dir); err == nil {
+			return dir
+		}
+	}
+	return a.dir
+}
+
 // Attached is a recording of a meeting.
 type Attached struct {
 	Kind MediaKind

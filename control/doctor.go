@@ -178,6 +178,7 @@ func (e *examination) examineMedia(ctx context.Context, offline bool) {
 	err := media.Check(ctx, store)
 	if err == nil {
 		e.add("store of recordings", SeverityOK, "", "it can be used")
+		e.examineOtherDisk("store of recordings", e.h.Archive.MediaDir())
 		return
 	}
 	e.add("store of recordings", SeverityError, "correct the reason, or [media] url: recordings are neither played nor stored until then, and none is lost", "it cannot be used: %v", err)

@@ -16,6 +16,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/generation"
 	"minutebook/archive/notes"
+	"minutebook/internal/diskspace"
 	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
 	"minutebook/service"
@@ -27,8 +28,29 @@ func (e *examination) examineDisk(ctx context.Context) {
 	e.judgeWrites(measureSync(dir))
 	// Without a size measureSync has reported it; without samples there is no forecast.
 	if disk, _ := e.h.disk(ctx); disk.Size > 0 {
-		e.examineSpace(disk, recentGrowth(dir, time.Now()), e.h.Archive.Now())
+		daily := int64(0)
+		if recordings := e.h.Archive.MediaDir(); isSameDisk(dir, recordings) {
+			daily = recentGrowth(recordings, time.Now())
+		}
+		e.examineSpace(disk, daily, e.h.Archive.Now())
 	}
+}
+
+// examineOtherDisk says whether the disk of a directory is nearly full, unless it is that of the
+// data directory.
+func (e *examination) examineOtherDisk(subject, dir string) {
+	disk := Disk{}
+	var err error
+	if disk.Free, disk.Size, err = diskspace.Read(dir); err != nil || disk.Free >= disk.leastFree() || isSameDisk(dir, e.h.Archive.Dir()) {
+		return // a directory that cannot be read is named elsewhere
+	}
+	e.add(subject, SeverityWarning, "free some space on the disk of "+dir, "its disk is nearly full: %s are free", humanize.Bytes(uint64(disk.Free)))
+}
+
+// isSameDisk reports whether two directories are of one file system.
+func isSameDisk(a, b string) bool {
+	var x, y unix.Stat_t
+	return unix.Stat(a, &x) == nil && unix.Stat(b, &y) == nil && x.Dev == y.Dev
 }
 
 // judgeWrites adds the finding of the time within which 99 of 100 writes reach the disk, or of
@@ -77,10 +99,10 @@ func (e *examination) examineSpace(disk Disk, daily int64, now time.Time) {
 // growthDays is the time over which the growth of an archive is measured.
 const growthDays = 30
 
-// recentGrowth returns the bytes a day of the recordings that came within the last
+// recentGrowth returns the bytes a day of the recordings in a directory that came within the last
 // [growthDays], by the times of their files.
 func recentGrowth(dir string, now time.Time) (daily int64) {
-	_ = filepath.WalkDir(filepath.Join(dir, "media"), func(_ string, entry os.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return nil //nolint:nilerr // an unreadable file does not count
 		}
@@ -161,6 +183,7 @@ func (e *examination) examineBackupDir(ctx context.Context, dir string) {
 		e.add(subject, SeverityError, remedy, "it cannot be read: %s", phrase.Error(err))
 	case above == dir:
 		e.add(subject, SeverityOK, "", "%s can be written", dir)
+		e.examineOtherDisk(subject, dir)
 	case !u.Succeeded.IsZero():
 		e.add(subject, SeverityError, remedy, "%s is not there, and backups were made", dir)
 	default:

@@ -162,12 +162,12 @@ func (im *run) checkStore(ctx context.Context, size int64) error {
 	return nil
 }
 
-// checkRoom fails where so many bytes would leave less than MinFree on the disk.
+// checkRoom fails where so many bytes would leave less than MinFree on the disk of recordings.
 func (im *run) checkRoom(size int64) error {
 	if im.MinFree == 0 {
 		return nil
 	}
-	free, _, err := diskspace.Read(im.archive.Dir())
+	free, _, err := diskspace.Read(im.archive.MediaDir())
 	if err == nil && free-size < im.MinFree {
 		err = fmt.Errorf("it waits for room: %d MB are free, %d MB must stay free (media.min_free_bytes), and %d MB are needed", free>>20, im.MinFree>>20, size>>20)
 	}

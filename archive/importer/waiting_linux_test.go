@@ -119,3 +119,25 @@ func TestAFilmThatWaitsForItsBucketIsNotRead(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordingsWaitForRoomOnTheirOwnDisk has room on the disk of the databases alone, and then on
+// that of the recordings.
+func TestRecordingsWaitForRoomOnTheirOwnDisk(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	disk := testrun.SmallDisk(t, 16)
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), Now: time.Now,
+		MediaURL: "file://" + disk.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"talk.vtt": talkVTT})
+	putFilm(t, filepath.Join(dir, "talk.mp4"))
+	for _, c := range []struct{ minFree, stored int64 }{{16<<20 - filmSize/2, 0}, {0, 1}} {
+		r, err := ReadPath(t.Context(), a, Options{MinFree: c.minFree}, dir)
+		if err != nil || r.Recordings != int(c.stored) || len(r.Wrong) != int(1-c.stored) {
+			t.Errorf("with %d bytes to stay free: %+v, %v", c.minFree, r, err)
+		}
+	}
+}

@@ -66,6 +66,7 @@ var howTos = []struct{ function, words, row string }{
 	{"judgeWrites", "nothing can be written", "nothing can be written"},
 	{"judgeWrites", "within", "99 of 100 writes reach the disk late"},
 	{"examineSpace", "", "the disk is nearly full, or full soon"},
+	{"examineOtherDisk", "", "the disk is nearly full, or full soon"},
 	{"examineBackupPlace", "", "the bucket of the backups cannot be used"},
 	{"examineBackupDir", "", "the directory of the backups cannot be used"},
 }
