@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,76 +163,107 @@ func (d *Digests) write(ctx context.Context, before, after map[string]digested) 
 	return nil
 }
 
+// draft is what a digest tells.
+type draft struct {
+	arrived []int64
+	items   []archive.ItemKey
+	rows    map[int64]*archive.Row // of those of arrived that are listed
+	texts   map[archive.ItemKey]archive.ActionRow
+	until   archive.Position // the place up to which it reaches
+}
+
 // sendTo sends a reader's digest, unless there is nothing to tell, and returns the state
 // afterwards.
 func (d *Digests) sendTo(ctx context.Context, r DigestReader, last digested, due, now time.Time) (next digested, err error) {
-	view, err := d.Deps.ownersView(ctx)
+	news, err := d.draft(ctx, r, last)
 	if err != nil {
 		return last, err
+	}
+	next = digested{now, news.until.Epoch, news.until.Seq}
+	if err := d.keepSeen(ctx, r, &news); err != nil {
+		return last, err
+	}
+	if len(news.arrived) == 0 && len(news.items) == 0 {
+		return next, nil
+	}
+	id := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", r.Channel.Name(), due.Unix(), last.Epoch))
+	return next, r.Channel.Send(ctx, notify.Message{ID: "msg_" + hex.EncodeToString(id[:16]), Kind: notify.News, Key: "digest", At: now.UTC(),
+		Title: phrase.Meetings(len(news.arrived)) + " arrived, " + phrase.Count(len(news.items), "action item", "action items") + " open",
+		Text:  d.compose(r, last.At, news)})
+}
+
+// draft reads what a reader's digest tells.
+func (d *Digests) draft(ctx context.Context, r DigestReader, last digested) (draft, error) {
+	view, err := d.Deps.ownersView(ctx)
+	if err != nil {
+		return draft{}, err
 	}
 	view.Viewer = r.Viewer
 	news, _, until, err := d.Roster.News(ctx, view, archive.Position{Epoch: last.Epoch, Seq: last.Seq}, everyNews)
 	if err != nil {
-		return last, err
+		return draft{}, err
 	}
 	items, err := d.Roster.Items(ctx, view, roster.ItemQuery{Person: r.Person, Aliases: r.Aliases, State: roster.Open})
 	if err != nil {
-		return last, err
+		return draft{}, err
 	}
-	next = digested{now, until.Epoch, until.Seq}
-	var arrived []int64
+	drafted := draft{items: items.Keys, until: until}
 	for _, n := range news {
 		if n.IsNew {
-			arrived = append(arrived, n.RecordingID)
+			drafted.arrived = append(drafted.arrived, n.RecordingID)
 		}
 	}
-	if len(arrived) == 0 && len(items.Keys) == 0 {
-		return next, nil
+	if drafted.rows, err = d.Deps.Archive.Rows(ctx, drafted.arrived[:min(len(drafted.arrived), digestMeetings)]); err != nil {
+		return draft{}, err
 	}
-	id := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", r.Channel.Name(), due.Unix(), last.Epoch))
-	m := notify.Message{ID: "msg_" + hex.EncodeToString(id[:16]), Kind: notify.News, Key: "digest", At: now.UTC(),
-		Title: phrase.Meetings(len(arrived)) + " arrived, " + phrase.Count(len(items.Keys), "action item", "action items") + " open"}
-	if m.Text, err = d.compose(ctx, r, last.At, arrived, items.Keys); err != nil {
-		return last, err
+	drafted.texts, err = d.Deps.Archive.ActionItemsAt(ctx, drafted.items[:min(len(drafted.items), digestItems)])
+	return drafted, err
+}
+
+// keepSeen leaves out of a draft the meetings that the reader does not see at this moment.
+func (d *Digests) keepSeen(ctx context.Context, r DigestReader, news *draft) error {
+	ids := slices.Clone(news.arrived)
+	for _, key := range news.items {
+		ids = append(ids, key.RecordingID)
 	}
-	return next, r.Channel.Send(ctx, m)
+	seen, err := d.Deps.Archive.SeenOf(ctx, r.Viewer, ids)
+	if err != nil {
+		return err
+	}
+	news.arrived = slices.DeleteFunc(news.arrived, func(id int64) bool { return !seen[id] })
+	news.items = slices.DeleteFunc(news.items, func(key archive.ItemKey) bool { return !seen[key.RecordingID] })
+	return nil
 }
 
 // compose writes the text of a digest.
-func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, arrived []int64, items []archive.ItemKey) (string, error) {
+func (d *Digests) compose(r DigestReader, since time.Time, news draft) string {
 	var b strings.Builder
 	zone := d.Deps.Location
-	fmt.Fprintf(&b, "Since %s: %s arrived.\n", since.In(zone).Format("Monday 2 January 2006, 15:04"), phrase.Meetings(len(arrived)))
+	fmt.Fprintf(&b, "Since %s: %s arrived.\n", since.In(zone).Format("Monday 2 January 2006, 15:04"), phrase.Meetings(len(news.arrived)))
 	if r.Counts {
-		fmt.Fprintf(&b, "%s open.\n", phrase.Count(len(items), "action item", "action items"))
-		return b.String(), nil
+		fmt.Fprintf(&b, "%s open.\n", phrase.Count(len(news.items), "action item", "action items"))
+		return b.String()
 	}
-	listed := arrived[:min(len(arrived), digestMeetings)]
-	rows, err := d.Deps.Archive.Rows(ctx, listed)
-	if err != nil {
-		return "", err
-	}
-	for _, id := range listed {
-		if row := rows[id]; row != nil {
+	listed := 0
+	for _, id := range news.arrived {
+		if row := news.rows[id]; row != nil {
 			fmt.Fprintf(&b, "\n%s\n%s", phrase.NameMeeting(cmp.Or(row.Title, row.MeetingTitle), row.Key().Start.In(zone), "2 January 2006, 15:04"), d.link(id, -1))
+			listed++
 		}
 	}
-	writeMore(&b, len(arrived)-len(listed))
-	if len(items) > 0 {
-		fmt.Fprintf(&b, "\nOpen action items: %d\n", len(items))
+	writeMore(&b, len(news.arrived)-listed)
+	if len(news.items) > 0 {
+		fmt.Fprintf(&b, "\nOpen action items: %d\n", len(news.items))
 	}
-	shown := items[:min(len(items), digestItems)]
-	texts, err := d.Deps.Archive.ActionItemsAt(ctx, shown)
-	if err != nil {
-		return "", err
-	}
-	for _, key := range shown {
-		if item, ok := texts[key]; ok {
+	listed = 0
+	for _, key := range news.items {
+		if item, ok := news.texts[key]; ok {
 			fmt.Fprintf(&b, "\n- %s%s (%s)\n%s", phrase.Tame(item.Description), assignee(item), phrase.NameMeeting(item.Title, item.Start.In(zone), "2 January 2006"), d.link(item.RecordingID, item.Offset))
+			listed++
 		}
 	}
-	writeMore(&b, len(items)-len(shown))
-	return b.String(), nil
+	writeMore(&b, len(news.items)-listed)
+	return b.String()
 }
 
 // link returns a line with the address of a moment of a meeting, or "".

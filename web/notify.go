@@ -232,12 +232,13 @@ func (n *notifier) keepWanted(ctx context.Context, saved notes.SavedSearch, matc
 	if current.Notify != saved.Notify || current.Query != saved.Query {
 		return nil, fmt.Errorf("notify of a search that was changed: %w", archive.ErrNotFound)
 	}
+	seen, err := n.s.Archive.SeenOf(ctx, viewer, recordingIDs(matches))
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range matches {
-		switch _, err := n.s.Archive.VisibleRow(ctx, viewer, m.RecordingID); {
-		case err == nil:
+		if seen[m.RecordingID] {
 			wanted = append(wanted, m)
-		case !errors.Is(err, archive.ErrNotFound) && !errors.Is(err, archive.ErrForgotten):
-			return nil, err
 		}
 	}
 	return wanted, nil

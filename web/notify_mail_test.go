@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/internal/notify"
 	"minutebook/internal/testrun"
 	"minutebook/web/notice"
@@ -200,5 +202,49 @@ func TestAChangeDuringATurnIsKept(t *testing.T) {
 	head, err := s.archive.Head(ctx)
 	if now, again := db.SavedByID(ctx, 0, mailed.ID); err != nil || again != nil || now.Seen != head {
 		t.Errorf("the query that was given at %v goes on from %v: %v, %v", head, now.Seen, err, again)
+	}
+}
+
+// TestAMailNamesNothingThatIsHiddenMeanwhile forgets a meeting after the search of a mail has
+// found it, and then takes the address away after a search has found another one.
+func TestAMailNamesNothingThatIsHiddenMeanwhile(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	post, ctx := &mails{}, t.Context()
+	s.server.Mail, s.server.MailOwner = post, []string{"me@own.example"}
+	saved, _ := s.saveWithHook("Walrus", "mailto:me@own.example")
+	s.waitForLaterChange(saved.CreatedAt)
+	n := s.server.newNotifier()
+	// mailed sends a mail of what was found before something happened.
+	mailed := func(want int, meanwhile func() error) error {
+		t.Helper()
+		s.catchUp()
+		queue, err := s.notes.SavedWithNotify(ctx)
+		must(t, err)
+		found, err := n.collect(ctx, queue)
+		if err != nil || len(found) != 1 || len(found[0].Matches) != want {
+			t.Fatalf("%+v are found, %v", found, err)
+		}
+		must(t, meanwhile())
+		_, err = n.sendMail(ctx, "me@own.example", queue, found)
+		return err
+	}
+	forget := func(id int64) func() error {
+		return func() error { _, err := s.archive.Forget(ctx, id, "asked to"); return err }
+	}
+	s.apply(walruses(10, 11)...)
+	must(t, mailed(2, forget(10)))
+	if len(post.sent) != 1 || !strings.HasPrefix(post.sent[0].Title, "1 meeting new") || strings.Count(post.sent[0].Text, "Walrus, 10 June 2026") != 1 {
+		t.Errorf("of two meetings, one of which was forgotten: %+v", post.sent)
+	}
+	s.apply(walruses(12, 12)...)
+	must(t, mailed(1, forget(12)))
+	s.apply(walruses(13, 13)...)
+	err := mailed(1, func() error { s.server.MailOwner = nil; return nil })
+	if all, again := s.notes.SavedWithNotify(ctx); again != nil || len(all) > 0 || !errors.Is(err, archive.ErrNotFound) {
+		t.Errorf("an address that is nobody's is kept: %v, %v, %v", all, again, err)
+	}
+	if len(post.sent) != 1 {
+		t.Errorf("a mail of nothing, or to nobody: %+v", post.sent[1:])
 	}
 }
