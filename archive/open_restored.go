@@ -13,6 +13,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive/generation"
+	"minutebook/archive/media"
 	"minutebook/internal/sqlite"
 )
 
@@ -215,4 +216,41 @@ func ReadLineage(ctx context.Context, db rowQuerier) (epochs []string, err error
 		return nil, fmt.Errorf("read the archive's lineage: %w", err)
 	}
 	return epochs, nil
+}
+
+// CheckOutside fails for a directory of copies, which need not be there yet, that lies in the
+// data directory or in a store of recordings, whatever links lead there, or that is the data
+// directory of another archive:
+// the copies would get in among the recordings, and clear files away there.
+func (a *Archive) CheckOutside(dir string) error {
+	own, err := os.Stat(a.dir)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	for at := dir; err != nil && at != filepath.Dir(at); {
+		at = filepath.Dir(at) // the last ones may not be there yet
+		real, err = filepath.EvalSymlinks(at)
+	}
+	for at := real; err == nil; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if _, none := os.Lstat(filepath.Join(at, media.OwnerName)); none == nil || err == nil && os.SameFile(info, own) {
+			return errors.New("it lies in the data directory of the archive, or among recordings; name a directory of its own outside")
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	for _, name := range []string{"archive.db", "inbox.db", RestoringFile} {
+		switch _, err := os.Lstat(filepath.Join(dir, name)); {
+		case err == nil:
+			return fmt.Errorf("it is a data directory, with its own %s; name a directory of its own", name)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	return nil
 }

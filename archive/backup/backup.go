@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"filippo.io/age"
@@ -167,33 +163,6 @@ func (b *run) clearAway(ctx context.Context, failure error) error {
 // the recordings keeps no local directory from being cleared.
 func (b *run) isAway(err error) bool {
 	return generation.LocalDir(b.dir.place) == "" && bucket.IsUnavailable(err)
-}
-
-// refuseDataDir fails for a directory of backups that lies in the data directory,
-// whatever links lead there, or that is the data directory of an archive: a backup
-// would clear away its recordings.
-func refuseDataDir(dest, dir string) error {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return err
-	}
-	for at := dest; ; at = filepath.Dir(at) { // the last ones may not be there yet
-		if target, err := filepath.EvalSymlinks(at); err == nil && (target == real || strings.HasPrefix(target, real+string(filepath.Separator))) {
-			return errors.New("the backup would lie in the data directory itself")
-		}
-		if at == filepath.Dir(at) {
-			break
-		}
-	}
-	for _, name := range []string{"archive.db", "inbox.db", archive.RestoringFile} {
-		switch _, err := os.Lstat(filepath.Join(dest, name)); {
-		case err == nil:
-			return fmt.Errorf("it is a data directory, with its own %s; back up to a directory of its own", name)
-		case !errors.Is(err, fs.ErrNotExist):
-			return err
-		}
-	}
-	return nil
 }
 
 // makeGeneration makes a generation without any meeting that was forgotten meanwhile, and

@@ -82,7 +82,7 @@ func (d *directory) lock(a *archive.Archive) (unlock func() error, err error) {
 		}
 		return unlock, nil
 	}
-	if err := refuseDataDir(path, a.Dir()); err != nil {
+	if err := a.CheckOutside(path); err != nil {
 		return nil, err
 	}
 	if err := durable.MkdirAll(path); err != nil {

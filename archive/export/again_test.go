@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"filippo.io/age"
 
 	"minutebook/archive/archivetest"
+	"minutebook/archive/media"
 	"minutebook/archive/notes"
 	"minutebook/internal/seal"
 )
@@ -243,5 +245,35 @@ func TestANameWithANULKeepsItsPage(t *testing.T) {
 	exportTo(t, a, Options{Dir: dir, Format: Markdown})
 	if again := exportTo(t, a, Options{Dir: dir, Format: Markdown}); again.Removed != 0 || again.Written != 0 {
 		t.Errorf("the second export has %+v", again)
+	}
+}
+
+// TestAnExportLeavesDataDirectoriesAlone exports into data directories, by whatever names.
+func TestAnExportLeavesDataDirectoriesAlone(t *testing.T) {
+	a, other, links := archivetest.New(t), archivetest.New(t), t.TempDir()
+	for name, to := range map[string]string{"data": a.Dir(), "media": filepath.Join(a.Dir(), "media")} {
+		if err := os.Symlink(to, filepath.Join(links, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := filepath.Join(t.TempDir(), "store") // as a disk that is linked at media
+	if err := errors.Join(os.Mkdir(store, 0o700), os.WriteFile(filepath.Join(store, media.OwnerName), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(a.Dir())
+	for _, dir := range []string{a.Dir(), filepath.Join(a.Dir(), "media"), filepath.Join(a.Dir(), "media", "new", "er"), filepath.Join(links, "data"),
+		filepath.Join(links, "media", "new"), filepath.Join(links, "data", "media"), other.Dir(), "new", ".", store, filepath.Join(store, "new")} {
+		before, _ := filepath.Glob(filepath.Join(a.Dir(), "*"))
+		for _, format := range []Format{Markdown, NDJSON, Parquet} {
+			if _, err := Run(t.Context(), a, Options{Dir: dir, Format: format}); err == nil || !strings.Contains(err.Error(), "name a directory of its own") {
+				t.Errorf("%s into %s: %v", format, dir, err)
+			}
+		}
+		if after, _ := filepath.Glob(filepath.Join(a.Dir(), "*")); !slices.Equal(after, before) {
+			t.Errorf("into %s: the data directory has %q", dir, after)
+		}
+	}
+	if _, err := Run(t.Context(), a, Options{Dir: filepath.Join(links, "new"), Format: NDJSON}); err != nil {
+		t.Error(err)
 	}
 }

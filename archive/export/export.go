@@ -9,6 +9,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
+	"minutebook/internal/bucket"
 )
 
 // Format is a format of exported meetings.
@@ -68,8 +69,14 @@ type Result struct {
 // not touched: run again, it writes only the changes. Files of meetings that were
 // forgotten before its end are removed. It fails with [archive.ErrNotFound] or
 // [archive.ErrForgotten] when the archive does not hold one of the wanted meetings, and
-// writes nothing for that meeting. Tables of another archive are refused.
+// writes nothing for that meeting. Tables of another archive are refused, and a directory
+// that [archive.Archive.CheckOutside] refuses.
 func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
+	if !bucket.IsAddress(o.Dir) {
+		if err := a.CheckOutside(o.Dir); err != nil {
+			return Result{}, fmt.Errorf("export to %s: %w", o.Dir, err)
+		}
+	}
 	if o.Format == Parquet {
 		r, err := runTables(ctx, a, o)
 		if err != nil {

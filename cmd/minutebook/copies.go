@@ -28,7 +28,8 @@ func (m *Main) exportCmd() *cobra.Command {
 		Short: "Write meetings as files: notes, subtitles, text, JSON, Parquet or a site",
 		Long: "Writes meetings as files into a directory. Run again, it writes what has changed\n" +
 			"since; a meeting keeps the name of its first export there. Parquet may go into a\n" +
-			"bucket too: --to s3://bucket/prefix, with the credentials of the environment.",
+			"bucket too: --to s3://bucket/prefix, with the credentials of the environment. A data\n" +
+			"directory, or a directory in one, is refused.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if q.Dir == "" {
 				return &usageError{fmt.Errorf("export: say where to with --to DIR")}
