@@ -110,8 +110,9 @@ func (s *server) addAccount(w http.ResponseWriter, r *http.Request) error {
 	if s.Setup == nil {
 		return s.notFound(w, r)
 	}
+	hasOne := &failure{http.StatusConflict, "This archive has an account. Further ones are written under [[accounts]] in the configuration."}
 	if !s.needsSetup(r.Context()) {
-		return &failure{http.StatusConflict, "This archive has an account. Further ones are written under [[accounts]] in the configuration."}
+		return hasOne
 	}
 	p := &setupPage{Address: r.PostForm.Get("address"), Email: r.PostForm.Get("email")}
 	trial, err := accounts.NewTrial(p.Address, r.PostForm.Get("key"))
@@ -130,6 +131,8 @@ func (s *server) addAccount(w http.ResponseWriter, r *http.Request) error {
 		return s.seeOther(w, r, "/setup")
 	case r.Context().Err() != nil:
 		return err
+	case !s.needsSetup(r.Context()): // another admin was faster
+		return hasOne
 	}
 	status := http.StatusUnprocessableEntity
 	if errors.Is(err, accounts.ErrUnreachable) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -31,8 +32,14 @@ func TestTheFirstAccountHasAnOwner(t *testing.T) {
 	}))
 	t.Cleanup(service.Close)
 	var added []accounts.Trial
+	var names []string
+	var refused error
 	s := newEntrySiteWith(t, access.Options{}, func(o *Options) {
-		o.Setup = &Setup{Accounts: func() []string { return nil }, Add: func(_ context.Context, _ string, trial accounts.Trial) error {
+		o.Setup = &Setup{Accounts: func() []string { return names }, Add: func(_ context.Context, _ string, trial accounts.Trial) error {
+			if refused != nil {
+				names = []string{"main"} // by another admin
+				return refused
+			}
 			added = append(added, trial)
 			return nil
 		}}
@@ -46,6 +53,8 @@ func TestTheFirstAccountHasAnOwner(t *testing.T) {
 	if len(added) != 1 || added[0].Email != "ann@acme.example" || added[0].Key != "key-of-ann" {
 		t.Errorf("added: %+v", added)
 	}
+	refused = errors.New("it was added before")
+	s.wants(http.StatusConflict, "POST", "/setup/account", form, "This archive has an account.")
 }
 
 // browserStaysAtItsOwnAddress tests the webhook at the first run: the page that answers the form

@@ -52,6 +52,7 @@ type daemon struct {
 	pageForwarders, receiverForwarders httpserver.Forwarders
 
 	loading sync.Mutex    // held while the configuration or the connected accounts change
+	adding  sync.Mutex    // held while an account is added on the page
 	changed chan struct{} // closed and replaced, under mu, when the configuration changes
 
 	began      time.Time

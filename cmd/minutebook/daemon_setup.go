@@ -62,8 +62,11 @@ func (d *daemon) newSetup(cfg *config.Config) *web.Setup {
 }
 
 // addAccount keeps an account in the data directory and loads the configuration again,
-// which has it then. An account that the configuration refuses is not kept.
+// which has it then. An account that the configuration refuses is not kept. Admins who add
+// accounts at the same time wait for each other.
 func (d *daemon) addAccount(ctx context.Context, name string, t accounts.Trial) error {
+	d.adding.Lock()
+	defer d.adding.Unlock()
 	ctx = context.WithoutCancel(ctx)
 	dir := d.config().DataDir
 	if err := config.AddAccount(dir, config.Account{Name: name, BaseURL: t.BaseURL, Email: t.Email, APIKey: t.Key}); err != nil {

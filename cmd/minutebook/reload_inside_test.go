@@ -21,6 +21,7 @@ import (
 	"minutebook/internal/durable"
 	"minutebook/internal/phrase"
 	"minutebook/web/access"
+	"minutebook/web/accounts"
 )
 
 // impatient is the context of somebody who leaves when the context has been looked at
@@ -269,5 +270,31 @@ func TestReloadRefusesHalfWrittenFiles(t *testing.T) {
 	}
 	if l.config() != before {
 		t.Error("a refused configuration is in force")
+	}
+}
+
+// TestAdminsWhoAddAnAccountAtOnce has several admins add the first account at the same time: it
+// is that of exactly one, and the others are told.
+func TestAdminsWhoAddAnAccountAtOnce(t *testing.T) {
+	d := &daemon{application: &application{reload: func(context.Context) (control.Reloaded, error) { return control.Reloaded{}, nil }}}
+	cfg := config.Default()
+	cfg.DataDir = t.TempDir()
+	d.cfg.Store(&cfg)
+	var admins sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		admins.Go(func() {
+			errs[i] = d.addAccount(t.Context(), "main", accounts.Trial{BaseURL: "https://service.example", Key: fmt.Sprint("key-", i)})
+		})
+	}
+	admins.Wait()
+	kept, err := os.ReadFile(filepath.Join(cfg.DataDir, config.AddedName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, err := range errs {
+		if has := strings.Contains(string(kept), fmt.Sprint("key-", i)); has != (err == nil) {
+			t.Errorf("admin %d is told %v, and the key is kept: %t", i, err, has)
+		}
 	}
 }
