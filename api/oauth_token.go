@@ -66,6 +66,8 @@ type OAuthStatus struct {
 	Obtained  time.Time `json:"obtained,omitzero"`   // the time of issue of its tokens
 	Expires   time.Time `json:"expires,omitzero"`    // the expiry of the access token, which is renewed before
 	Scope     string    `json:"scope,omitempty"`
+	// Connection is another one after each consent, and the same after a renewal.
+	Connection string `json:"connection,omitempty"`
 }
 
 // Status reads the connection's state from its store. It makes no call.
@@ -78,7 +80,7 @@ func (a *OAuth) Status(ctx context.Context) (OAuthStatus, error) {
 		return OAuthStatus{}, err
 	}
 	p := a.pair
-	return OAuthStatus{Connected: p.Reconnect == "", Reconnect: p.Reconnect, Obtained: p.ObtainedAt, Expires: p.ExpiresAt, Scope: p.Scope}, nil
+	return OAuthStatus{Connected: p.Reconnect == "", Reconnect: p.Reconnect, Obtained: p.ObtainedAt, Expires: p.ExpiresAt, Scope: p.Scope, Connection: p.Connection}, nil
 }
 
 // Apply sets the bearer token. It first renews a token that is due.

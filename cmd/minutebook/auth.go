@@ -30,7 +30,8 @@ func (m *Main) authLoginCmd() *cobra.Command {
 		Long: `Prints an address. Open it in a browser and allow the connection. The command ends when the
 browser has come back to the receiver, which says that the account is connected. Where the
 browser does not say so, paste the address it was sent to. Without a terminal nothing is asked:
-that address is read from standard input.`,
+that address is read from standard input. The connection of an account that is connected already
+goes on until the new one replaces it.`,
 		Args: checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
@@ -50,6 +51,9 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 	started, err := control.Call[control.AuthBegun](ctx, ops, "auth.begin", q, nil)
 	if err != nil {
 		return err
+	}
+	if before.Connected {
+		fmt.Fprintf(m.Stderr, "Account %s is connected already. Another connection replaces the present one, which goes on until then.\n", q.Account)
 	}
 	fmt.Fprintf(m.Stderr, "Open this address in a browser and allow the connection:\n\n")
 	fmt.Fprintln(m.Stdout, started.URL)
@@ -81,7 +85,7 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 			if err != nil {
 				return err
 			}
-			if !now.Connected || !now.Obtained.After(before.Obtained) {
+			if !now.Connected || now.Connection == before.Connection { // a renewal gives no consent
 				continue
 			}
 		}

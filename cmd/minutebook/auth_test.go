@@ -2,6 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"minutebook/api"
@@ -155,4 +159,38 @@ func allow(t *testing.T, address, key string) string {
 		t.Fatalf("answered %s to %v: %.300s", resp.Status, to, body)
 	}
 	return to.RawQuery
+}
+
+// answers are those of a daemon to one operation after the other.
+type answers func(operation string) any
+
+// Call implements [control.Caller].
+func (a answers) Call(_ context.Context, name string, _ json.RawMessage, _ func(json.RawMessage) error) (json.RawMessage, error) {
+	return json.Marshal(a(name))
+}
+
+// TestALoginWaitsForItsConsent connects an account again that is connected already, and whose
+// token is renewed while the person is at the browser.
+func TestALoginWaitsForItsConsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		stdin, paste := io.Pipe()
+		defer paste.Close()
+		m := &Main{Stdin: stdin, Stdout: io.Discard, Stderr: &said}
+		asked := 0
+		err := m.login(t.Context(), answers(func(operation string) any {
+			if operation == "auth.begin" {
+				return control.AuthBegun{URL: "https://service.example/oauth2/authorize"}
+			}
+			asked++
+			status := api.OAuthStatus{Connected: true, Obtained: time.Unix(int64(asked), 0), Connection: "first"} // renewed each time
+			if asked == 5 {
+				status.Connection = "second"
+			}
+			return control.AuthAccount{Account: "work", OAuthStatus: status}
+		}), control.AuthRequest{Account: "work"})
+		if err != nil || asked != 5 || !strings.Contains(said.String(), "connected already") || !strings.Contains(said.String(), "account work is connected\n") {
+			t.Errorf("ended at the answer %d, want 5: %v, %s", asked, err, said.String())
+		}
+	})
 }
