@@ -109,7 +109,7 @@ func TestErrorKinds(t *testing.T) {
 		}
 	}
 	for err, refused := range map[error]bool{
-		wrap(&Error{Status: 401, Path: "/users"}): true, wrap(&Error{Status: 403, Path: "/meetings"}): true,
+		wrap(&Error{Status: 401, Path: "/users"}): true, wrap(&Error{Status: 403, Path: "/meetings"}): false, wrap(&Error{Status: 403, Path: "/meeting_types"}): true,
 		wrap(&Error{Status: 403, Path: "/users"}): false, wrap(&Error{Status: 403, Path: "/recordings/1/download"}): false,
 		wrap(&Error{Status: 400, Path: "/meetings"}): false, wrap(&Error{Status: 400, Path: "/meeting_types"}): true,
 		wrap(&Error{Status: 404, Path: "/meeting_types"}): true, wrap(&Error{Status: 422, Path: "/meeting_types"}): true,

@@ -59,8 +59,9 @@ func IsUnusable(err error) bool { return errors.Is(err, errUnusable) }
 
 // IsAccountRefused reports whether the account gets no answers until a person acts:
 // its credential was refused, its OAuth connection is lost, or its user is
-// deactivated, which is some 4xx where no permission is needed (specification 5.3). For
-// meeting types that is any 4xx, since nothing else about their first page can be refused.
+// deactivated, which is some 4xx to every call (specification 5.3). Only a 4xx to the first
+// page of the meeting types says that: nothing else about it can be refused, while
+// a 4xx to another call may be about one list, meeting or recording alone.
 func IsAccountRefused(err error) bool {
 	if NeedsReconnect(err) || IsBlocked(err) {
 		return true
@@ -69,19 +70,7 @@ func IsAccountRefused(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	switch {
-	case e.Status == http.StatusUnauthorized:
-		return true
-	case e.Cursor || !IsRefused(e):
-		return false
-	case e.Path == "/meeting_types":
-		return true
-	}
-	switch e.Status {
-	case http.StatusPaymentRequired, http.StatusForbidden, http.StatusGone, http.StatusLocked:
-		return e.Path == "/meetings"
-	}
-	return false
+	return e.Status == http.StatusUnauthorized || e.Path == "/meeting_types" && !e.Cursor && IsRefused(e)
 }
 
 // IsRefused reports whether the service refused a call, and would refuse it again: some 4xx.

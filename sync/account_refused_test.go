@@ -180,16 +180,19 @@ func TestABackfillOfADeactivatedUserIsSuspended(t *testing.T) {
 func TestARefusedListOfMeetingsIsNotTheAccount(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	for _, all := range []bool{true, false} {
-		t.Run(fmt.Sprint(all), func(t *testing.T) {
+	for _, c := range []struct {
+		all  bool
+		code int
+	}{{true, http.StatusNotFound}, {false, http.StatusNotFound}, {true, http.StatusForbidden}, {false, http.StatusForbidden}, {false, http.StatusGone}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
 				var refuses atomic.Bool
 				inner := u.Wire.Handler
 				u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if refuses.Load() && (all || strings.HasSuffix(r.URL.Path, "/meetings")) {
-						w.WriteHeader(http.StatusNotFound)
+					if refuses.Load() && (c.all || strings.HasSuffix(r.URL.Path, "/meetings")) {
+						w.WriteHeader(c.code)
 						return
 					}
 					inner.ServeHTTP(w, r)
@@ -201,7 +204,7 @@ func TestARefusedListOfMeetingsIsNotTheAccount(t *testing.T) {
 				time.Sleep(time.Minute)
 				refuses.Store(true)
 				time.Sleep(10 * time.Minute)
-				if reason := s.Suspended("ada"); (reason != "") != all {
+				if reason := s.Suspended("ada"); (reason != "") != c.all {
 					t.Errorf("suspended: %q", reason)
 				}
 			})
