@@ -251,10 +251,21 @@ func (a *Archive) OpenDownloads(ctx context.Context) ([]Download, error) {
 const longestPatience = 8 * 24 * time.Hour
 
 // WantedDownloads returns at most limit recordings that may be requested at now, those of
-// the newest meetings first. It looks at all that are wanted.
-func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int) ([]int64, error) {
+// the newest meetings first. It looks at all that are wanted, without those that no other
+// accounts than the busy ones are shown and may have.
+func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int, busy ...string) ([]int64, error) {
+	args, isFree := []any{now.UnixMilli(), now.Add(longestPatience).UnixMilli(), limit}, ""
+	if len(busy) > 0 {
+		list, err := json.Marshal(busy)
+		if err != nil {
+			return nil, fmt.Errorf("read wanted downloads: %w", err)
+		}
+		args = append(args, string(list))
+		isFree = ` AND EXISTS (SELECT 1 FROM sightings s WHERE s.recording_id = d.recording_id AND s.gone_at IS NULL AND s.` + configuredTerm + `
+			AND s.account NOT IN (SELECT value FROM json_each(?4) UNION SELECT value FROM json_each(d.refused_by)))`
+	}
 	ids, err := sqlite.Column[int64](ctx, a.db.R, `SELECT d.recording_id FROM downloads d LEFT JOIN meetings m ON m.recording_id = d.recording_id
-		WHERE `+isWanted+` ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?3`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), limit)
+		WHERE `+isWanted+isFree+` ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?3`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read wanted downloads: %w", err)
 	}

@@ -11,13 +11,14 @@ import (
 // account is an [Account] with its state in this process.
 type account struct {
 	Account
-	lists    []listQuery
-	jobLocks map[string]chan struct{} // by job: full while it runs
-	life     context.Context          // ends when the account is not read any more
-	leave    context.CancelFunc       // ends life
-	judged   chan struct{}            // gets a value when the account is suspended, and when it is accepted again
-	accepted chan struct{}            // gets a value when the account is no longer suspended
-	mustPoll atomic.Bool              // the service refused the callback address, so downloads are polled
+	lists        []listQuery
+	jobLocks     map[string]chan struct{} // by job: full while it runs
+	life         context.Context          // ends when the account is not read any more
+	leave        context.CancelFunc       // ends life
+	judged       chan struct{}            // gets a value when the account is suspended, and when it is accepted again
+	accepted     chan struct{}            // gets a value when the account is no longer suspended
+	mustPoll     atomic.Bool              // the service refused the callback address, so downloads are polled
+	requestSlots *prioritySemaphore       // for requests of recordings: if more of them waited, they would crowd out the walks
 	// takesAddress: the service has taken a callback address.
 	takesAddress atomic.Bool
 
@@ -54,7 +55,7 @@ func (a *account) run(job string) *runStats {
 
 // newAccount prepares an account that is not suspended.
 func newAccount(a Account, locks map[string]chan struct{}, now time.Time) *account {
-	acc := &account{Account: a, usable: now, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}, judged: make(chan struct{}, 1), accepted: make(chan struct{}, 1), checking: make(chan struct{}, 1)}
+	acc := &account{Account: a, usable: now, lists: listQueries(a.RecordedBy, a.Teams), requestSlots: newPrioritySemaphore(2), jobLocks: locks, runs: map[string]*runStats{}, judged: make(chan struct{}, 1), accepted: make(chan struct{}, 1), checking: make(chan struct{}, 1)}
 	acc.life, acc.leave = context.WithCancel(context.Background())
 	return acc
 }

@@ -28,11 +28,10 @@ type downloader struct {
 	pace          pacer
 	meter         meter
 	fetchSlots    *prioritySemaphore
-	requestSlots  *prioritySemaphore // for requests: if more of them waited, they would crowd out the walks
-	runLock       chan struct{}      // full while a run goes on
-	wakeup        chan struct{}      // signalled when a download may be started
-	isBehind      atomic.Bool        // recordings of stored meetings may not be wanted yet
-	publicClient  *http.Client       // dials globally routable addresses only
+	runLock       chan struct{} // full while a run goes on
+	wakeup        chan struct{} // signalled when a download may be started
+	isBehind      atomic.Bool   // recordings of stored meetings may not be wanted yet
+	publicClient  *http.Client  // dials globally routable addresses only
 	privateClient *http.Client
 
 	mu          sync.Mutex // guards the fields below
@@ -48,6 +47,7 @@ type downloader struct {
 type downloadTask struct {
 	row          archive.Download
 	url          string        // the link; never written down
+	asked        time.Time     // since when a call for it waits or is under way; zero: none. l.mu guards it
 	announced    chan struct{} // signalled by its callback
 	lastPoll     time.Time     // the last poll that found it being generated; zero: none
 	wasAnnounced bool          // a callback caused the last poll
@@ -60,7 +60,7 @@ type downloadTask struct {
 
 // newDownloader returns a downloader that works for s.
 func newDownloader(s *Syncer) *downloader {
-	l := &downloader{s: s, store: s.archive.Media(), fetchSlots: newPrioritySemaphore(s.opt.Fetchers), requestSlots: newPrioritySemaphore(2), runLock: make(chan struct{}, 1),
+	l := &downloader{s: s, store: s.archive.Media(), fetchSlots: newPrioritySemaphore(s.opt.Fetchers), runLock: make(chan struct{}, 1),
 		wakeup: make(chan struct{}, 1), tasks: map[int64]*downloadTask{}, failed: map[int64]error{}}
 	l.publicClient, l.privateClient = s.opt.MediaHTTP, s.opt.MediaHTTP
 	if s.opt.MediaHTTP == nil {
@@ -264,33 +264,6 @@ func (l *downloader) checkStore(ctx context.Context) error {
 		l.noteStore(err)
 	}
 	return err
-}
-
-// openLinks returns the open downloads as the pacer sees them, without those that cannot be
-// polled because the service refuses their account's calls. It also returns the recordings of all of
-// them, with those too that failed in a person's run: they wait for the next one.
-func (l *downloader) openLinks(ctx context.Context, once bool) (links []openLink, ids map[int64]bool) {
-	blocked := map[string]bool{}
-	accounts, _ := l.s.accounts.all()
-	for _, a := range accounts {
-		until, err := l.blockedUntil(ctx, a)
-		blocked[a.Name] = err == nil && !until.IsZero()
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	ids = make(map[int64]bool, len(l.tasks))
-	for id, t := range l.tasks {
-		ids[id] = true
-		if t.row.State != archive.DownloadRequested || !blocked[t.row.Account] {
-			links = append(links, openLink{Expires: t.row.ExpiresAt, Left: max(0, t.row.Size-t.row.Fetched)})
-		}
-	}
-	if once {
-		for id := range l.failed {
-			ids[id] = true
-		}
-	}
-	return links, ids
 }
 
 // setPaused notes why no download is started; nil means that downloads are

@@ -120,14 +120,6 @@ func (l *downloader) finishIfStored(ctx context.Context, t *downloadTask) (bool,
 // it goes into the store first, then the archive points to it, and the queue's
 // row is closed last.
 func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask) error {
-	release, err := l.fetchSlots.acquire(ctx, t.row.ExpiresAt)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if err := l.s.checkDiskSpace(t.row.Size - t.row.Fetched); err != nil {
-		return err
-	}
 	if t.url == "" && !l.hasWholeFile(t) { // an earlier process had the link: read it again
 		d, err := l.poll(ctx, a, t)
 		if err != nil || d == nil {
@@ -136,6 +128,14 @@ func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask)
 		if err := l.applyStatus(ctx, t, d); err != nil || t.row.State != archive.DownloadReady {
 			return err
 		}
+	}
+	release, err := l.fetchSlots.acquire(ctx, t.row.ExpiresAt)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := l.s.checkDiskSpace(t.row.Size - t.row.Fetched); err != nil {
+		return err
 	}
 	path := l.partialPath(t)
 	l.meter.begin(l.s.opt.Now())

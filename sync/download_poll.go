@@ -32,8 +32,11 @@ func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error
 			return l.releaseAccount(ctx, t)
 		}
 		d, err := l.poll(ctx, a, t)
-		if err != nil || d == nil {
+		if err != nil || t.row.State != archive.DownloadRequested {
 			return err
+		}
+		if d == nil {
+			continue
 		}
 		if err := l.applyStatus(ctx, t, d); err != nil || t.row.State != archive.DownloadRequested {
 			return err
@@ -96,16 +99,36 @@ func (l *downloader) waitForPoll(ctx context.Context, t *downloadTask, wait time
 	return true
 }
 
-// poll reads a download. If the service no longer knows it, the recording goes
-// back to the queue and both results are nil.
+// poll reads a download. If the service no longer knows it, or refuses the account's calls while
+// another account sees the meeting, the recording goes back to the queue and both results are nil.
 func (l *downloader) poll(ctx context.Context, a *account, t *downloadTask) (*api.Download, error) {
 	if err := l.s.checkUsable(ctx, a, false); err != nil {
 		return nil, err
 	}
-	d, err := a.Client.Download(api.WithPriority(ctx, api.PriorityDownload), t.row.RecordingID, t.row.DownloadID)
+	defer l.noteCall(t)()
+	d, err := a.Client.Download(api.WithLongestWait(api.WithPriority(ctx, api.PriorityDownload), longestBlock), t.row.RecordingID, t.row.DownloadID)
 	err = l.s.classifyRefusal(ctx, a, err)
-	if api.IsNotFound(err) && !errors.Is(err, errSuspended) {
+	switch {
+	case errors.Is(err, api.ErrLongWait):
+		return nil, l.passOn(ctx, t)
+	case api.IsNotFound(err) && !errors.Is(err, errSuspended):
 		return nil, l.requeueLapsed(ctx, t, "the service does not know the download any more")
 	}
 	return d, err
+}
+
+// passOn puts a recording whose account's calls the service refuses back into the queue, where
+// another account may be asked for it. Otherwise it waits for a while.
+func (l *downloader) passOn(ctx context.Context, t *downloadTask) error {
+	a, _, err := l.chooseRequester(ctx, t.row)
+	switch {
+	case errors.Is(err, errSuspended), err == nil && (a == nil || a.Name == t.row.Account):
+		l.waitForPoll(ctx, t, longestBlock)
+		return ctx.Err()
+	case err != nil:
+		return err
+	}
+	row := t.row
+	row.ExpiresAt, t.url = time.Time{}, ""
+	return l.postponeRow(ctx, t, row, l.s.now())
 }

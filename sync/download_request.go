@@ -20,8 +20,8 @@ const (
 	announcementWait     = time.Minute
 	slowestAnnouncedPoll = 30 * time.Minute
 	callbackTTL          = 25 * time.Hour
-	// longestBlock is how long a request waits while the service refuses the account's calls.
-	// For longer times it leaves its place to requests of other accounts.
+	// longestBlock is how long a call for a recording waits for the account's limit, or while the
+	// service refuses the account's calls, before its place is another recording's.
 	longestBlock = time.Minute
 )
 
@@ -75,12 +75,7 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	}
 	row.Account = a.Name
 	l.setRow(t, row) // a failure of the request names it
-	release, err := l.requestSlots.acquire(ctx, l.s.now())
-	if err != nil {
-		return err
-	}
-	d, err := l.postRequest(ctx, a, row.RecordingID)
-	release()
+	d, err := l.postRequest(ctx, a, t)
 	err = l.s.classifyRefusal(ctx, a, err)
 	switch {
 	case errors.Is(err, errSuspended):
@@ -117,7 +112,14 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 // waiting. If the service refuses the callback address, it is asked without
 // one, now and until the process ends. An answer 422 may mean the address, as long as the
 // service has taken none, or that there is no media.
-func (l *downloader) postRequest(ctx context.Context, a *account, id int64) (*api.Download, error) {
+func (l *downloader) postRequest(ctx context.Context, a *account, t *downloadTask) (*api.Download, error) {
+	defer l.noteCall(t)()
+	id := t.row.RecordingID
+	release, err := a.requestSlots.acquire(ctx, l.s.now())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	ctx = api.WithLongestWait(api.WithPriority(ctx, api.PriorityLater), longestBlock)
 	var refused error
 	if l.isAnnounced(a) {
@@ -178,6 +180,10 @@ func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) 
 		case due.IsZero() || until.Before(due):
 			due = until
 		}
+	}
+	busy := l.busyAccounts()
+	if free := slices.DeleteFunc(slices.Clone(usable), func(a *account) bool { return slices.Contains(busy, a.Name) }); len(free) > 0 {
+		usable = free
 	}
 	if len(usable) > 0 {
 		return usable[row.Failures%len(usable)], time.Time{}, nil

@@ -37,8 +37,11 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 	row := t.row
 	now := l.s.now()
 	if errors.Is(cause, errSuspended) {
-		row.State, row.Account, row.Due = archive.DownloadWanted, "", now.Add(suspensionRetry)
-		return l.closeRow(ctx, t, row) // the account's suspension is reported, and not each recording
+		due := now
+		if row.Account == "" { // no other account may be asked either
+			due = now.Add(suspensionRetry)
+		}
+		return l.postponeRow(ctx, t, row, due) // the account's suspension is reported, and not each recording
 	}
 	row.Failures++
 	row.Reason = cause.Error()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -93,7 +94,8 @@ func (s *Syncer) checkDiskSpace(bytes int64) error {
 type wantedQueue struct {
 	ids     []int64
 	read    time.Time
-	changed bool // others are wanted since
+	busy    []string // the accounts whose recordings were left out
+	changed bool     // others are wanted since
 }
 
 const (
@@ -110,21 +112,22 @@ func (l *downloader) wakeForChange() {
 }
 
 // nextWanted returns the row of the next recording that may be requested and that is not
-// open, or [archive.ErrNotFound].
+// open, or [archive.ErrNotFound]. It leaves out the recordings that only busy accounts see.
 func (l *downloader) nextWanted(ctx context.Context, now time.Time, open map[int64]bool) (archive.Download, error) {
+	busy := l.busyAccounts()
 	for wasRead := false; ; {
-		id, ok := l.popWanted(now)
+		id, ok := l.popWanted(now, busy)
 		if !ok {
 			if wasRead {
 				return archive.Download{}, archive.ErrNotFound
 			}
-			ids, err := l.s.archive.WantedDownloads(ctx, now, queueLength+len(open))
+			ids, err := l.s.archive.WantedDownloads(ctx, now, queueLength+len(open), busy...)
 			if err != nil {
 				return archive.Download{}, err
 			}
 			wasRead = true
 			l.mu.Lock()
-			l.queue.ids, l.queue.read = ids, now
+			l.queue.ids, l.queue.read, l.queue.busy = ids, now, busy
 			l.mu.Unlock()
 			continue
 		}
@@ -139,11 +142,11 @@ func (l *downloader) nextWanted(ctx context.Context, now time.Time, open map[int
 }
 
 // popWanted takes a recording from the queue; ok is false when it has to be read.
-func (l *downloader) popWanted(now time.Time) (id int64, ok bool) {
+func (l *downloader) popWanted(now time.Time, busy []string) (id int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	age := now.Sub(l.queue.read)
-	if l.queue.changed || age < 0 || age > queueAge {
+	if l.queue.changed || !slices.Equal(l.queue.busy, busy) || age < 0 || age > queueAge {
 		l.queue = wantedQueue{}
 	}
 	if len(l.queue.ids) == 0 {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"minutebook/archive"
 )
 
 // prioritySemaphore limits how many fetches go on at a time. Of those that
@@ -68,4 +70,68 @@ func (s *prioritySemaphore) release() {
 	}
 	close(s.waiting[first].ready)
 	s.waiting = slices.Delete(s.waiting, first, first+1)
+}
+
+// openLinks returns the open downloads as the pacer sees them, without those that do not go on
+// because the service refuses their account's calls, or answers none for long. It also returns the
+// recordings of all of them, with those too that failed in a person's run: they wait for the next
+// one.
+func (l *downloader) openLinks(ctx context.Context, once bool) (links []openLink, ids map[int64]bool) {
+	blocked := map[string]bool{}
+	accounts, _ := l.s.accounts.all()
+	for _, a := range accounts {
+		until, err := l.blockedUntil(ctx, a)
+		blocked[a.Name] = err == nil && !until.IsZero()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ids = make(map[int64]bool, len(l.tasks))
+	for id, t := range l.tasks {
+		ids[id] = true
+		isBlocked := blocked[t.row.Account] && (t.row.State == archive.DownloadRequested || !t.asked.IsZero())
+		if !isBlocked && !t.waitsLong(l.s.now()) {
+			links = append(links, openLink{Expires: t.row.ExpiresAt, Left: max(0, t.row.Size-t.row.Fetched)})
+		}
+	}
+	if once {
+		for id := range l.failed {
+			ids[id] = true
+		}
+	}
+	return links, ids
+}
+
+// busyAccounts returns the accounts of which a request has waited for longestBlock, sorted: own
+// work of a higher priority, or another program, takes their limit.
+func (l *downloader) busyAccounts() (busy []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.tasks {
+		if t.row.State == archive.DownloadWanted && t.waitsLong(l.s.now()) {
+			busy = append(busy, t.row.Account)
+		}
+	}
+	slices.Sort(busy)
+	return slices.Compact(busy)
+}
+
+// waitsLong reports whether a call for the recording has waited for longestBlock. The caller has
+// the downloader's lock.
+func (t *downloadTask) waitsLong(now time.Time) bool {
+	return !t.asked.IsZero() && now.Sub(t.asked) >= longestBlock
+}
+
+// noteCall notes that a call for a recording waits or is under way, until end is called.
+func (l *downloader) noteCall(t *downloadTask) (end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.asked = l.s.now()
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if t.waitsLong(l.s.now()) {
+			l.wake() // its account may be busy no more
+		}
+		t.asked = time.Time{}
+	}
 }
