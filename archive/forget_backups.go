@@ -29,47 +29,128 @@ func (a *Archive) LockBuckets(work string) (unlock func() error, ok bool) {
 
 // NoteBackup records the path of a generation before it is written, so that Forget can
 // name it.
-func (a *Archive) NoteBackup(ctx context.Context, path string, at time.Time) error {
-	return noteBackup(ctx, a.db, path, at)
+func (a *Archive) NoteBackup(ctx context.Context, path string) error {
+	return noteBackup(ctx, a.db, path, 0)
 }
 
-func noteBackup(ctx context.Context, db execer, path string, at time.Time) error {
-	_, err := db.ExecContext(ctx, `INSERT INTO backups (destination, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = excluded.at`, path, at.UnixMilli())
+// NoteBegun records that a generation is there, whole or not, with the time of its beginning.
+func (a *Archive) NoteBegun(ctx context.Context, path string, at time.Time) error {
+	return noteBegun(ctx, a.db, path, at)
+}
+
+func noteBegun(ctx context.Context, db execer, path string, at time.Time) error {
+	return noteBackup(ctx, db, path, max(at.UnixMilli(), 1)) // a clock may stand before 1970
+}
+
+// noteBackup notes a generation. Its time at, in milliseconds, is 0 until its first file is there,
+// and negative while it is away.
+func noteBackup(ctx context.Context, db execer, path string, at int64) error {
+	_, err := db.ExecContext(ctx, `INSERT INTO backups (destination, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = excluded.at`, path, at)
 	if err != nil {
 		return fmt.Errorf("note backup: %w", err)
 	}
 	return nil
 }
 
-// NoteGenerations records that the directory of backups dir has exactly these
-// generations.
-func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generation.Generation) error {
-	return a.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		var paths []string
-		for _, g := range all {
-			paths = append(paths, g.Path())
-			if g.Damage != nil {
-				continue // its time is unknown; the earlier note stays
+// backupNotes are the noted generations of a directory of backups, by their paths.
+type backupNotes map[string]int64
+
+// readNotes returns what is noted of each directory of backups.
+func readNotes(ctx context.Context, db sqlite.Querier) (map[string]backupNotes, error) {
+	notes := map[string]backupNotes{}
+	err := sqlite.Each(ctx, db, func(rows *sql.Rows) error {
+		var path string
+		var at int64
+		err := rows.Scan(&path, &at)
+		dir := generation.DirOf(path)
+		if notes[dir] == nil {
+			notes[dir] = backupNotes{}
+		}
+		notes[dir][path] = at
+		return err
+	}, `SELECT destination, at FROM backups`)
+	return notes, err
+}
+
+// highest returns the highest number of the generations.
+func (n backupNotes) highest() (highest int) {
+	for path := range n {
+		_, name := generation.SplitPath(path)
+		highest = max(highest, generation.NumberIn(name))
+	}
+	return highest
+}
+
+// findAway returns the generations that are away from their directory, where the given ones
+// are: all of its disk where none of them is there, for a person deletes some, and a disk
+// that is not mounted, or another one in its place, hides all. Another copy of the archive may
+// have gone on there; its numbers are higher.
+func (n backupNotes) findAway(there []generation.Generation) (away []string) {
+	isAway, highest := true, n.highest()
+	for _, g := range there {
+		at, noted := n[g.Path()]
+		isAway = isAway && (noted && at < 0 || !noted && g.Number <= highest)
+	}
+	for path, at := range n {
+		isThere := slices.ContainsFunc(there, func(g generation.Generation) bool { return g.Path() == path })
+		if !isThere && (at < 0 || at > 0 && isAway) {
+			away = append(away, path)
+		}
+	}
+	slices.Sort(away)
+	return away
+}
+
+// NoteAway notes which generations of a directory of backups are away, where the given ones are, whole or
+// interrupted. It returns the paths of those that are away, in rising order, and the highest noted
+// number: a new generation has a higher one, so that one path is one generation.
+func (a *Archive) NoteAway(ctx context.Context, dir string, there []generation.Generation) (away []string, highest int, err error) {
+	err = a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		notes, err := readNotes(ctx, tx)
+		if err != nil {
+			return err
+		}
+		away, highest = notes[dir].findAway(there), notes[dir].highest()
+		for path, at := range notes[dir] {
+			if _, isAway := slices.BinarySearch(away, path); isAway == (at < 0) {
+				continue
 			}
-			if err := noteBackup(ctx, tx, g.Path(), g.TakenAt); err != nil {
+			if err := noteBackup(ctx, tx, path, -at); err != nil {
 				return err
 			}
 		}
-		var gone []string
-		err := sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
-			var path string
-			err := rows.Scan(&path)
-			if generation.DirOf(path) == dir && !slices.Contains(paths, path) {
-				gone = append(gone, path)
-			}
+		return nil
+	})
+	return away, highest, err
+}
+
+// NoteGenerations records that the directory of backups dir has exactly these
+// generations. Those that are away stay noted, unless they are gone for good.
+func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generation.Generation, goneForGood bool) error {
+	return a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		notes, err := readNotes(ctx, tx)
+		if err != nil {
 			return err
-		}, `SELECT destination FROM backups`)
-		for _, path := range gone {
-			if err == nil {
-				_, err = tx.ExecContext(ctx, `DELETE FROM backups WHERE destination = ?`, path)
+		}
+		gone := notes[dir]
+		for _, g := range all {
+			delete(gone, g.Path())
+			if g.Damage != nil {
+				continue // its time is unknown; the earlier note stays
+			}
+			if err := noteBegun(ctx, tx, g.Path(), g.TakenAt); err != nil {
+				return err
 			}
 		}
-		return err
+		for path, at := range gone {
+			if at < 0 && !goneForGood {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, `DELETE FROM backups WHERE destination = ?`, path); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -77,76 +158,41 @@ func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generat
 // be in a bucket.
 const placeTimeout = 20 * time.Second
 
-// backupsWith returns the generations of backups that contain a forgotten meeting.
+// backupsWith returns the generations of backups that may contain a forgotten meeting.
 func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
-	const slack = time.Hour               // for the duration of a backup and for clocks that are set
-	noted := map[string]map[string]bool{} // by directory of backups, the paths of its generations, and whether their time fits
-	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
-		var path string
-		var inTime bool
-		err := rows.Scan(&path, &inTime)
-		dir := generation.DirOf(path)
-		if noted[dir] == nil {
-			noted[dir] = map[string]bool{}
-		}
-		noted[dir][path] = inTime
-		return err
-	}, `SELECT destination, at BETWEEN held_from - ?1 AND coalesce(done_at, ?3) + ?1 FROM backups, tombstones
-		WHERE recording_id = ?2`, slack.Milliseconds(), id, a.now().UnixMilli())
+	notes, err := readNotes(ctx, a.db.R)
 	var names []string
-	for dir, paths := range noted {
+	for dir, noted := range notes {
 		place, cancel := context.WithTimeout(ctx, placeTimeout)
-		names = append(names, generationsWith(place, dir, id, paths)...)
+		names = append(names, generationsWith(place, dir, id, noted)...)
 		cancel()
 	}
 	slices.Sort(names)
-	return slices.Compact(names), err
+	return names, err
 }
 
-// generationsWith returns the generations of a directory of backups that contain a
+// generationsWith returns the generations of a directory of backups that may contain a
 // meeting, by their manifests; another copy of the archive may have made more than those
-// that are noted. Where no manifest can be read, such as on a disk that is not mounted,
-// the time decides. An interrupted generation may contain any meeting.
-func generationsWith(ctx context.Context, dir string, id int64, noted map[string]bool) (names []string) {
-	all, listed := generation.List(ctx, dir)
-	found := map[string]bool{} // whether the manifest can be read
-	for _, g := range all {
-		found[g.Path()] = g.Damage == nil
-		if slices.Contains(g.IDs, id) || slices.Contains(g.DeliveredIDs, id) {
+// that are noted. Where no manifest can be read, such as on a disk that is not mounted, or
+// where a generation was interrupted, it may contain any meeting: the clock may have been
+// wrong when it was made.
+func generationsWith(ctx context.Context, dir string, id int64, noted backupNotes) (names []string) {
+	place, err := generation.OpenPlace(dir)
+	var there, interrupted []generation.Generation
+	if err == nil {
+		there, interrupted, err = generation.Inventory(ctx, place)
+	}
+	there = append(there, interrupted...)
+	if err != nil || len(there) == 0 {
+		return slices.Collect(maps.Keys(noted))
+	}
+	for _, g := range there {
+		// A server may list the folder of one that was removed.
+		if _, isNoted := noted[g.Path()]; g.MayHaveMeeting(id) && (isNoted || !errors.Is(g.Damage, generation.ErrNone)) {
 			names = append(names, g.Path())
 		}
 	}
-	for path, inTime := range noted {
-		readable, isThere := found[path]
-		switch {
-		case path == dir || isThere && !readable: // a backup of the first version, or damaged
-		case readable:
-			inTime = false // its manifest has said it
-		case isInterrupted(ctx, path, listed):
-			inTime = true
-		case listed == nil:
-			inTime = false // deleted, for other generations are there
-		}
-		if inTime {
-			names = append(names, path)
-		}
-	}
-	return names
-}
-
-// isInterrupted reports whether the generation at path is there without a manifest.
-// listed is the error of listing its directory.
-func isInterrupted(ctx context.Context, path string, listed error) bool {
-	if listed != nil && !errors.Is(listed, generation.ErrNone) {
-		return false
-	}
-	dir, name := generation.SplitPath(path)
-	place, err := generation.OpenPlace(dir)
-	if err != nil {
-		return false
-	}
-	entries, err := place.Entries(ctx)
-	return err == nil && slices.Contains(entries, name)
+	return append(names, noted.findAway(there)...)
 }
 
 // noteForgotten writes the forgotten meetings into the known directories of backups.

@@ -178,7 +178,7 @@ func TestForgetDuringAnything(t *testing.T) {
 				}
 			}})
 			forgetting.Wait()
-			if err := backup.Remove(r.Context(), r.a, r.out, []string{filepath.Join(r.out, earlier.Generation)}); err != nil {
+			if err := backup.Remove(r.Context(), r.a, r.out, []string{filepath.Join(r.out, earlier.Generation)}, forgottenID); err != nil {
 				r.Error(err)
 			}
 			return err

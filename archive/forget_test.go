@@ -76,7 +76,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 	if err := a.db.CopyTo(t.Context(), a.db.Path+".before-1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.NoteBackup(t.Context(), "/mnt/usb", epoch0); err != nil {
+	if err := a.NoteBackup(t.Context(), "/mnt/usb"); err != nil {
 		t.Fatal(err)
 	}
 	if len(filesWith(t, a.dir, word)) < 3 {

@@ -78,7 +78,7 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 		for _, g := range r.Backups {
 			path, err := generation.Absolute(g.Path())
 			if err == nil && g.Damage == nil {
-				err = noteBackup(ctx, tx, path, g.TakenAt)
+				err = noteBegun(ctx, tx, path, g.TakenAt)
 			}
 			if err != nil {
 				return err

@@ -3,6 +3,7 @@ package control_test
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"filippo.io/age"
@@ -77,9 +78,14 @@ func TestForgetReplacesBackups(t *testing.T) {
 	}
 }
 
-// TestForgettingIsUnfinishedWhileALogIsRead forgets a meeting while another program reads archive.db.
+// TestForgettingIsUnfinishedWhileALogIsRead forgets a meeting while another program reads archive.db. The
+// new backup is not removed, whose manifest names the meeting since the forgetting is unfinished.
 func TestForgettingIsUnfinishedWhileALogIsRead(t *testing.T) {
 	a, _, ops := indexed(t)
+	to := t.TempDir()
+	if _, err := backup.Run(t.Context(), a, to, backup.Options{}); err != nil {
+		t.Fatal(err)
+	}
 	a.DB().LogPatience = 1
 	reader := sqlite.Connect(a.DB().Path, "?mode=ro", nil)
 	defer reader.Close()
@@ -91,7 +97,11 @@ func TestForgettingIsUnfinishedWhileALogIsRead(t *testing.T) {
 	if err := tx.QueryRow(`SELECT count(*) FROM meetings`).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
-	f, err := control.Call[archive.Forgotten](t.Context(), ops, "forget", control.ForgetRequest{RecordingID: 2, Reason: "asked for"}, nil)
+	f, err := control.Call[archive.Forgotten](t.Context(), ops, "forget", control.ForgetRequest{RecordingID: 2, Reason: "asked for", Backups: true}, nil)
+	if err == nil || !strings.Contains(err.Error(), "still in backups ("+filepath.Join(to, "generation-000002")+")") || !archivetest.Exists(filepath.Join(to, "generation-000002")) {
+		t.Errorf("forgot %+v, %v", f, err)
+	}
+	f, err = control.Call[archive.Forgotten](t.Context(), ops, "forget", control.ForgetRequest{RecordingID: 2, Reason: "asked for"}, nil)
 	if err != nil || !slices.Equal(f.Logs, []string{"archive.db"}) {
 		t.Errorf("forgot %+v, %v", f, err)
 	}

@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"filippo.io/age"
+
 	"minutebook/archive"
 	"minutebook/archive/backup"
 	"minutebook/archive/generation"
 )
 
-// replaceBackups makes a new generation in every directory of the given ones, and
-// then removes the given ones, those of a forgotten meeting.
+// replaceBackups makes a new generation in every directory where the given ones are, those of a
+// forgotten meeting, and then removes those that have it.
 func (h Deps) replaceBackups(ctx context.Context, f *archive.Forgotten, recipients []string) error {
 	keys, err := h.recipients(recipients)
 	if err != nil {
@@ -25,25 +27,7 @@ func (h Deps) replaceBackups(ctx context.Context, f *archive.Forgotten, recipien
 	}
 	var failed error
 	for dir := range dirs {
-		all, err := generation.List(ctx, dir)
-		switch {
-		case errors.Is(err, generation.ErrNone) && areThere(ctx, dir, f.Backups): // interrupted ones
-			err = backup.Remove(ctx, h.Archive, dir, f.Backups)
-		case err == nil:
-			newest := all[len(all)-1]
-			// One with recordings would lose them where the new one has none.
-			withMedia := slices.ContainsFunc(all, func(g generation.Generation) bool { return !g.WithoutMedia })
-			isEncrypted := slices.ContainsFunc(all, func(g generation.Generation) bool { return g.Encrypted })
-			switch {
-			case newest.Damage != nil:
-				err = fmt.Errorf("nothing was removed from %s, since nobody can tell whether its newest backup is encrypted (%w): make another one there, and try again", dir, newest.Damage)
-			case isEncrypted && len(keys) == 0:
-				err = fmt.Errorf("the backups in %s are encrypted: say for whom with --recipient", dir)
-			default:
-				err = h.replaceGenerations(ctx, dir, f.Backups, backup.Options{Recipients: keys, WithoutMedia: !withMedia})
-			}
-		}
-		failed = errors.Join(failed, err)
+		failed = errors.Join(failed, h.replaceIn(ctx, dir, f, keys))
 		if place, err := generation.OpenPlace(dir); err == nil && generation.KeepsVersions(ctx, place) {
 			f.Versions = append(f.Versions, dir)
 		}
@@ -51,22 +35,32 @@ func (h Deps) replaceBackups(ctx context.Context, f *archive.Forgotten, recipien
 	return failed
 }
 
-// areThere reports whether a directory of backups has all generations among the given ones
-// that are its own. It has none where its disk is not mounted.
-func areThere(ctx context.Context, dir string, paths []string) bool {
+// replaceIn replaces the generations with a meeting in a directory of backups. It does nothing
+// where none of them is there, as where the disk is away or is another one.
+func (h Deps) replaceIn(ctx context.Context, dir string, f *archive.Forgotten, keys []age.Recipient) error {
 	place, err := generation.OpenPlace(dir)
 	if err != nil {
-		return false
+		return err
 	}
-	names, err := place.Entries(ctx)
-	return err == nil && !slices.ContainsFunc(paths, func(path string) bool {
-		in, name := generation.SplitPath(path)
-		return in == dir && !slices.Contains(names, name)
-	})
-}
-
-func (h Deps) replaceGenerations(ctx context.Context, dir string, paths []string, o backup.Options) error {
-	r, err := backup.Run(ctx, h.Archive, dir, o)
+	all, interrupted, err := generation.Inventory(ctx, place)
+	if err != nil {
+		return err
+	}
+	isNamed := func(g generation.Generation) bool { return slices.Contains(f.Backups, g.Path()) }
+	// One with recordings would lose them where the new one has none.
+	withMedia := slices.ContainsFunc(all, func(g generation.Generation) bool { return !g.WithoutMedia })
+	isEncrypted := slices.ContainsFunc(all, func(g generation.Generation) bool { return g.Encrypted })
+	switch {
+	case !slices.ContainsFunc(slices.Concat(all, interrupted), isNamed):
+		return nil
+	case len(all) == 0:
+		return backup.Remove(ctx, h.Archive, dir, f.Backups, f.RecordingID)
+	case all[len(all)-1].Damage != nil:
+		return fmt.Errorf("nothing was removed from %s, since nobody can tell whether its newest backup is encrypted (%w): make another one there, and try again", dir, all[len(all)-1].Damage)
+	case isEncrypted && len(keys) == 0:
+		return fmt.Errorf("the backups in %s are encrypted: say for whom with --recipient", dir)
+	}
+	r, err := backup.Run(ctx, h.Archive, dir, backup.Options{Recipients: keys, WithoutMedia: !withMedia})
 	if err != nil {
 		return err
 	}
@@ -76,5 +70,5 @@ func (h Deps) replaceGenerations(ctx context.Context, dir string, paths []string
 	if len(r.Lost) > 0 {
 		return fmt.Errorf("nothing was removed from %s: %s; verify --repair says more", dir, r.Lost[0])
 	}
-	return backup.Remove(ctx, h.Archive, dir, paths)
+	return backup.Remove(ctx, h.Archive, dir, f.Backups, f.RecordingID)
 }

@@ -244,7 +244,7 @@ func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.For
 	left, err := h.Archive.Forget(ctx, q.RecordingID, q.Reason) // it names the remaining backups
 	f.Backups, f.Logs = left.Backups, left.Logs
 	if failed == nil && len(f.Backups) > 0 {
-		failed = errors.New("look at them and delete them by hand")
+		failed = errors.New("where their disk is away, mount it and forget the meeting again with --backups; delete others by hand")
 	}
 	if err == nil && failed != nil {
 		err = fmt.Errorf("meeting %d is forgotten here, and is still in backups (%s): %w", q.RecordingID, strings.Join(f.Backups, ", "), failed)

@@ -30,7 +30,7 @@ func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time
 			return failure
 		}
 		u.Succeeded, u.Result = began, result
-		u.passed(q, r)
+		u.enter(q, r)
 		return h.keepUpkeep(ctx, UpkeepBackup, u)
 	}
 	return h.recordUpkeep(ctx, UpkeepBackup, q.Scheduled, began, failure, func(u *UpkeepState) {
@@ -40,9 +40,11 @@ func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time
 		}
 		u.Result = result
 		u.Warnings = append([]string(nil), r.Doubts...)
-		if highest := u.passed(q, r); highest != "" {
+		u.enter(q, r)
+		if r.Gone != "" {
+			_, newest := generation.SplitPath(r.Gone)
 			u.Warnings = append(u.Warnings, fmt.Sprintf("%s had backups up to %s, which are gone: is its disk mounted, or did somebody delete them? If they are gone for good, run minutebook backup --accept-fewer once",
-				q.Destination, highest))
+				q.Destination, newest))
 		}
 		u.Destination, u.Generation = q.Destination, r.Generation
 		for _, lost := range r.Lost {
@@ -51,17 +53,11 @@ func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time
 	})
 }
 
-// passed notes the generation of a backup. Where the place had a later one, it returns that,
-// as long as no person says that it is gone for good: their numbers grow.
-func (u *UpkeepState) passed(q BackupRequest, r backup.Result) (highest string) {
+// enter notes the generation of a backup.
+func (u *UpkeepState) enter(q BackupRequest, r backup.Result) {
 	if u.Highest == nil {
 		u.Highest = map[string]string{u.Destination: u.Generation}
 		delete(u.Highest, "")
 	}
-	highest = u.Highest[q.Destination]
-	if !q.AcceptFewer && generation.NumberIn(r.Generation) <= generation.NumberIn(highest) {
-		return highest
-	}
 	u.Highest[q.Destination] = r.Generation
-	return ""
 }

@@ -56,6 +56,9 @@ type Result struct {
 	// Lost are the recordings that could not be backed up, for the archive's own
 	// copies are missing or damaged. Nothing is removed then either.
 	Lost []generation.Lost `json:"lost"`
+	// Gone is the path of the newest of the generations that the directory had before, as
+	// where another disk was mounted. It is "" where more are there now than are gone.
+	Gone string `json:"-"`
 }
 
 // Run adds a generation to the directory of backups dest, a path or the address of a
@@ -127,6 +130,7 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 	}
 	m, err := b.makeGeneration(ctx, grace)
 	if err != nil {
+		b.dir.making = "" // its folder is cleared away too
 		return err
 	}
 	b.result.Manifest, b.result.Generation = m, b.name
@@ -138,13 +142,18 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 
 // clearAway removes the files of a failed run. The recordings that it has copied stay for the
 // next one, unless the disk is full, and forget goes on naming the generation for them. In a
-// bucket that does not answer, the next run clears away.
+// bucket that does not answer, the next run clears away. Where the disk of the directory was
+// unmounted, all goes that was written below it, and what is noted of the disk stays.
 func (b *run) clearAway(ctx context.Context, failure error) error {
 	if b.name == "" || b.isAway(failure) {
 		return nil
 	}
+	isMounted, err := b.isMounted(ctx)
+	if err != nil {
+		return err
+	}
 	isFull := errors.Is(sqlite.WrapDiskFull(failure), sqlite.ErrDiskFull)
-	if err := b.dir.sweep(ctx, isFull); err != nil {
+	if err := b.dir.sweep(ctx, isFull || !isMounted); err != nil || !isMounted {
 		return err
 	}
 	noted := slices.Clone(b.dir.all)
@@ -156,7 +165,19 @@ func (b *run) clearAway(ctx context.Context, failure error) error {
 		}
 		noted = append(noted, generation.Generation{Place: b.dir.place, Name: b.name, Number: generation.NumberIn(b.name), Damage: generation.ErrNone})
 	}
-	return b.archive.NoteGenerations(ctx, b.dir.place.String(), noted)
+	return b.archive.NoteGenerations(ctx, b.dir.place.String(), noted, false)
+}
+
+// isMounted reports whether the disk is there on which a failed run began its generation.
+func (b *run) isMounted(ctx context.Context) (bool, error) {
+	if missing, err := b.dir.findMissing(ctx); err != nil || missing != "" {
+		return false, err
+	}
+	begun, err := b.dir.place.Files(ctx, b.name)
+	if err != nil {
+		return false, fmt.Errorf("list %s: %w", b.name, err)
+	}
+	return generation.IsBegun(b.name, begun), nil
 }
 
 // isAway reports whether an error may say that the bucket of the backups does not answer. That of
@@ -168,7 +189,7 @@ func (b *run) isAway(err error) bool {
 // makeGeneration makes a generation without any meeting that was forgotten meanwhile, and
 // without any recording that was deleted. It removes one that failed while grace lasts.
 func (b *run) makeGeneration(ctx, grace context.Context) (generation.Manifest, error) {
-	number := 1
+	number := b.dir.highest + 1
 	names, err := b.dir.place.Entries(ctx)
 	if err != nil {
 		return generation.Manifest{}, err
@@ -215,13 +236,15 @@ func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again b
 	}
 	// Noted first: whatever becomes of this run, forget looks here.
 	g := generation.Generation{Place: b.dir.place, Name: b.name, Number: generation.NumberIn(b.name)}
-	if err := b.archive.NoteBackup(ctx, g.Path(), m.TakenAt); err != nil {
+	if err := b.archive.NoteBackup(ctx, g.Path()); err != nil {
 		return m, false, err
 	}
-	if len(b.copied) > 0 {
-		if err := b.noteCopied(ctx); err != nil {
-			return m, false, err
-		}
+	// Before the rest of an interrupted one goes: forget knows of its recordings by a folder.
+	if err := b.noteCopied(ctx); err != nil {
+		return m, false, err
+	}
+	if err := b.archive.NoteBegun(ctx, g.Path(), m.TakenAt); err != nil {
+		return m, false, err
 	}
 	b.dir.making = b.name
 	if err := b.dir.sweep(ctx, false); err != nil { // runs that are killed each time would fill the disk

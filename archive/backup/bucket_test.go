@@ -121,7 +121,7 @@ func forgetInBucket(t *testing.T, a *archive.Archive, dest string, o Options) {
 	}
 	o.Keep = 0
 	backUp(t, a, dest, o)
-	must(t, Remove(t.Context(), a, dest, f.Backups))
+	must(t, Remove(t.Context(), a, dest, f.Backups, 1))
 	if again, err := a.Forget(t.Context(), 1, "test"); err != nil || len(again.Backups) > 0 {
 		t.Errorf("still in %q, %v", again.Backups, err)
 	}

@@ -22,9 +22,14 @@ type directory struct {
 	place  generation.Place
 	unlock func() error
 	all    []generation.Generation
+	// interrupted are the generations without a manifest at the beginning.
+	interrupted []generation.Generation
 	// recordings are the sizes of the files in the folder media at the beginning.
 	recordings map[string]int64
 	making     string // the name of the generation that is being made
+	// away are the noted generations of another disk, and highest is the highest noted number.
+	away    []string
+	highest int
 }
 
 // ErrBusy is the failure of a second backup at the same time.
@@ -44,7 +49,11 @@ func openDirectory(ctx context.Context, a *archive.Archive, dest string) (d *dir
 	if d.unlock, err = d.lock(a); err != nil {
 		return nil, err
 	}
-	if err := d.list(ctx); err != nil {
+	err = d.list(ctx)
+	if err == nil {
+		d.away, d.highest, err = a.NoteAway(ctx, dest, slices.Concat(d.all, d.interrupted))
+	}
+	if err != nil {
 		return nil, errors.Join(err, d.unlock())
 	}
 	return d, nil
@@ -54,7 +63,7 @@ func openDirectory(ctx context.Context, a *archive.Archive, dest string) (d *dir
 // [media] url of an archive, for clearing away would delete recordings that no backup names,
 // and where a first backup would begin in a folder that is somebody else's.
 func (d *directory) list(ctx context.Context) (err error) {
-	if d.all, err = generation.Generations(ctx, d.place); err != nil && !errors.Is(err, generation.ErrNone) {
+	if d.all, d.interrupted, err = generation.Inventory(ctx, d.place); err != nil {
 		return err
 	}
 	if d.recordings, err = d.place.Files(ctx, "media"); err != nil {
@@ -98,14 +107,13 @@ func (d *directory) lock(a *archive.Archive) (unlock func() error, err error) {
 	return func() error { return errors.Join(durable.GiveToOwner(path, "lock"), lock.Release()) }, nil
 }
 
-// remove deletes a generation, its manifest first: without it the rest is no
-// generation, and sweep removes it by its name. The folder of one of the first version has a
-// name that anybody's may have, so its manifest, which names it, goes last. sweep removes the
-// recordings.
+// remove deletes the manifest of a generation: without it the rest is an interrupted one, and
+// sweep removes it by its name. The folder of one of the first version has a name that anybody's
+// may have, so its manifest, which names it, goes last.
 func (d *directory) remove(ctx context.Context, g generation.Generation) error {
-	names := []string{g.ManifestFile(), g.Name}
+	names := []string{g.ManifestFile()}
 	if g.Number == 0 {
-		slices.Reverse(names)
+		names = []string{g.Name, g.ManifestFile()}
 	}
 	for _, name := range names {
 		if err := d.place.Remove(ctx, name); err != nil {
@@ -114,6 +122,20 @@ func (d *directory) remove(ctx context.Context, g generation.Generation) error {
 	}
 	d.all = slices.DeleteFunc(d.all, func(other generation.Generation) bool { return other.Name == g.Name })
 	return nil
+}
+
+// findMissing returns the name of a generation that has gone since the directory was listed, if any.
+func (d *directory) findMissing(ctx context.Context) (name string, err error) {
+	names, err := d.place.Entries(ctx)
+	if err != nil {
+		return "", fmt.Errorf("list backups: %w", err)
+	}
+	for _, g := range d.all {
+		if file, _, _ := strings.Cut(g.ManifestFile(), "/"); !slices.Contains(names, file) {
+			return g.Name, nil
+		}
+	}
+	return "", nil
 }
 
 // unnamed returns the files with names of recordings that no manifest names. An unreadable
@@ -146,7 +168,8 @@ var temporary = regexp.MustCompile(`^` + regexp.QuoteMeta(durable.TempPrefix) + 
 // sweep removes all files that have names of backups and belong to no generation: the remains
 // of an interrupted backup or removal, and recordings that no manifest names. Whole ones stay
 // unless recordings is set: the next backup takes them up. Other files are other people's.
-// While a manifest cannot be read, all recordings stay.
+// While a manifest cannot be read, all recordings stay. Recordings go first: forget knows of them by
+// the folder that is left.
 func (d *directory) sweep(ctx context.Context, recordings bool) error {
 	keep := map[string]bool{d.making: true}
 	for _, g := range d.all {
@@ -165,7 +188,7 @@ func (d *directory) sweep(ctx context.Context, recordings bool) error {
 	if err != nil {
 		return err
 	}
-	names = append(names, slices.DeleteFunc(media, func(name string) bool { return !recordings && !temporary.MatchString(path.Base(name)) })...)
+	names = append(slices.DeleteFunc(media, func(name string) bool { return !recordings && !temporary.MatchString(path.Base(name)) }), names...)
 	for _, name := range names {
 		if err := d.place.Remove(ctx, name); err != nil {
 			return fmt.Errorf("remove what an interrupted backup left: %w", err)

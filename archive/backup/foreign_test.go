@@ -69,7 +69,7 @@ func TestABackupRemovesNobodysFiles(t *testing.T) {
 	stay("a failed backup")
 	all, err := generation.List(t.Context(), dest)
 	must(t, err)
-	must(t, Remove(t.Context(), a, dest, []string{all[0].Path()}))
+	must(t, Remove(t.Context(), a, dest, []string{all[0].Path()}, 1))
 	stay("a removal")
 }
 

@@ -125,12 +125,25 @@ func (b *run) prune(ctx context.Context, m generation.Manifest) error {
 		}
 		b.result.Pruned = append(b.result.Pruned, g.Name)
 	}
-	return errors.Join(noted, b.dir.sweep(ctx, true), b.archive.NoteGenerations(ctx, b.dir.place.String(), b.dir.all))
+	if n := len(b.dir.away); n >= len(b.dir.all) && !b.AcceptFewer {
+		b.result.Gone = b.dir.away[n-1]
+	}
+	return errors.Join(noted, b.dir.finishRemoval(ctx, b.archive, b.AcceptFewer))
 }
 
-// Remove removes generations of a directory of backups, by their
-// paths, and the recordings that only they had.
-func Remove(ctx context.Context, a *archive.Archive, dir string, paths []string) error {
+// finishRemoval removes all that belongs to no generation, and then notes those that are left: until
+// the last recording is removed, forget looks for it in a removed one.
+func (d *directory) finishRemoval(ctx context.Context, a *archive.Archive, goneForGood bool) error {
+	if err := d.sweep(ctx, true); err != nil {
+		return err
+	}
+	return a.NoteGenerations(ctx, d.place.String(), d.all, goneForGood)
+}
+
+// Remove removes those generations of a directory of backups, by their paths, that have a
+// meeting, what an interrupted one has left, and the recordings that only they had. One that
+// cannot be read stays.
+func Remove(ctx context.Context, a *archive.Archive, dir string, paths []string, id int64) error {
 	err := func() (err error) {
 		d, err := openDirectory(ctx, a, dir)
 		if err != nil {
@@ -138,13 +151,13 @@ func Remove(ctx context.Context, a *archive.Archive, dir string, paths []string)
 		}
 		defer func() { err = errors.Join(err, d.unlock()) }()
 		for _, g := range slices.Clone(d.all) {
-			if slices.Contains(paths, g.Path()) && g.Damage == nil {
+			if slices.Contains(paths, g.Path()) && g.Damage == nil && g.MayHaveMeeting(id) {
 				if err := d.remove(ctx, g); err != nil {
 					return err
 				}
 			}
 		}
-		return errors.Join(d.sweep(ctx, true), a.NoteGenerations(ctx, d.place.String(), d.all))
+		return d.finishRemoval(ctx, a, false)
 	}()
 	if err != nil {
 		return fmt.Errorf("remove generations of %s: %w", dir, err)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"minutebook/archive/generation"
 	"minutebook/archive/media"
@@ -77,14 +76,12 @@ func (b *run) isIntact(ctx context.Context, f generation.File) (bool, error) {
 // delete files. The next try copies it anew. It fails where an earlier generation is gone, as
 // where the disk of the directory was unmounted.
 func (b *run) findVanished(ctx context.Context) (vanished bool, err error) {
-	names, err := b.dir.place.Entries(ctx)
+	missing, err := b.dir.findMissing(ctx)
 	if err != nil {
-		return false, fmt.Errorf("list backups: %w", err)
+		return false, err
 	}
-	for _, g := range b.dir.all {
-		if file, _, _ := strings.Cut(g.ManifestFile(), "/"); !slices.Contains(names, file) {
-			return false, fmt.Errorf("%s has gone since the backup began: see whether the disk of the backups is mounted, and back up again", g.Name)
-		}
+	if missing != "" {
+		return false, fmt.Errorf("%s has gone since the backup began: see whether the disk of the backups is mounted, and back up again", missing)
 	}
 	if b.dir.recordings, err = b.dir.place.Files(ctx, "media"); err != nil {
 		return false, fmt.Errorf("list recordings of the backup: %w", err)

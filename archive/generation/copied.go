@@ -43,3 +43,11 @@ func ReadCopied(ctx context.Context, place Place, name string) (files []File) {
 func ForgetCopied(ctx context.Context, place Place, name string) error {
 	return place.Remove(ctx, path.Join(name, copiedName))
 }
+
+// IsBegun reports whether the files of the generation of a name are those of one that NoteCopied
+// has begun, or that is whole.
+func IsBegun(name string, files map[string]int64) bool {
+	_, begun := files[path.Join(name, copiedName)]
+	_, whole := files[path.Join(name, ManifestName)]
+	return begun || whole
+}

@@ -41,6 +41,12 @@ func (g Generation) Path() string {
 	return joinPath(g.Place.String(), g.Name)
 }
 
+// MayHaveMeeting reports whether a generation may have content of a meeting. One without a manifest
+// that names its meetings may have any.
+func (g Generation) MayHaveMeeting(id int64) bool {
+	return g.Damage != nil || g.Version == FirstVersion || slices.Contains(g.IDs, id) || slices.Contains(g.DeliveredIDs, id)
+}
+
 // ManifestFile returns the name of the manifest's file.
 func (g Generation) ManifestFile() string { return path.Join(g.folder(), ManifestName) }
 
@@ -84,21 +90,31 @@ func List(ctx context.Context, dir string) ([]Generation, error) {
 // [ErrNone] when there is none, with [sqlite.ErrNewer], and with an
 // [bucket.UnavailableError].
 func Generations(ctx context.Context, place Place) ([]Generation, error) {
+	all, _, err := Inventory(ctx, place)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("read backup %s: %w", place, ErrNone)
+	}
+	return all, err
+}
+
+// Inventory returns the whole generations of a place, the oldest first, and those that were
+// interrupted, whose damage is [ErrNone]. It fails as [Generations] does, but where there is none.
+func Inventory(ctx context.Context, place Place) (all, interrupted []Generation, err error) {
 	names, err := place.Entries(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list backups: %w", err)
+		return nil, nil, fmt.Errorf("list backups: %w", err)
 	}
-	var all []Generation
 	for _, name := range names {
 		g := Generation{Place: place, Name: name, Number: NumberIn(name)}
 		if name != ManifestName && g.Number == 0 {
 			continue
 		}
 		if g.Manifest, g.Damage = readManifest(ctx, place, g.folder()); errors.Is(g.Damage, ErrNone) {
+			interrupted = append(interrupted, g)
 			continue
 		}
 		if errors.Is(g.Damage, sqlite.ErrNewer) || bucket.IsUnavailable(g.Damage) || ctx.Err() != nil {
-			return nil, g.Damage
+			return nil, nil, g.Damage
 		}
 		at := slices.IndexFunc(g.Files, func(f File) bool { return strings.HasPrefix(f.Path, SnapshotPrefix) })
 		if g.Number == 0 && at >= 0 {
@@ -106,12 +122,9 @@ func Generations(ctx context.Context, place Place) ([]Generation, error) {
 		}
 		all = append(all, g)
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("read backup %s: %w", place, ErrNone)
-	}
 	slices.SortFunc(all, func(a, b Generation) int { return cmp.Compare(a.Number, b.Number) })
 	useNewest(all)
-	return all, nil
+	return all, interrupted, nil
 }
 
 // useNewest describes each recording as the newest generation does. One that was damaged and
