@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -53,4 +54,24 @@ func TestRecordingsRestWhileTheirStoreCannotBeWritten(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheStoresDiskKeepsRoom has room on the disk of the archive, and less than is to stay free on
+// that of the store: nothing is fetched there.
+func TestTheStoresDiskKeepsRoom(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	disk := testrun.SmallDisk(t, 16)
+	h := newMediaHost(t, 300_000)
+	s, task := testLoaderTo(t, h, true, "file://"+disk.Dir)
+	task.waitedFor = false
+	s.opt.MinFree = 16<<20 - 100_000
+	var room *lowDiskError
+	if err := s.downloads.advance(t.Context(), task); !errors.As(err, &room) {
+		t.Errorf("with too little room: %v", err)
+	}
+	s.opt.MinFree = 1 << 20
+	if err := s.downloads.advance(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	wantKept(t, s, h.data)
 }

@@ -66,24 +66,28 @@ func (l *downloader) resolveFailures(ctx context.Context, row archive.Download) 
 
 // lowDiskError says that recordings wait for space on the disk.
 type lowDiskError struct {
+	dir               string // on the disk
 	free, floor, need int64
 }
 
 // Error names the free space, the space needed and the remedy.
 func (e *lowDiskError) Error() string {
-	return fmt.Sprintf("keep the disk from filling up: %d MB are free, %d MB must stay free (media.min_free_bytes) and %d MB are needed; free some space, or lower that minimum",
-		e.free>>20, e.floor>>20, e.need>>20)
+	return fmt.Sprintf("keep the disk of %s from filling up: %d MB are free, %d MB must stay free (media.min_free_bytes) and %d MB are needed; free some space, or lower that minimum",
+		e.dir, e.free>>20, e.floor>>20, e.need>>20)
 }
 
 // checkDiskSpace returns a [lowDiskError] if storing that many bytes would
-// leave less than MinFree on the disk.
+// leave less than MinFree on the disk of the archive, where the parts of a recording
+// are, or on that of its store.
 func (s *Syncer) checkDiskSpace(bytes int64) error {
-	free, _, err := diskspace.Read(s.archive.Dir())
-	if err != nil {
-		return err
-	}
-	if free-bytes < s.opt.MinFree {
-		return &lowDiskError{free: free, floor: s.opt.MinFree, need: bytes}
+	for _, dir := range []string{s.archive.Dir(), s.archive.MediaDir()} {
+		free, _, err := diskspace.Read(dir)
+		if err != nil {
+			return err
+		}
+		if free-bytes < s.opt.MinFree {
+			return &lowDiskError{dir: dir, free: free, floor: s.opt.MinFree, need: bytes}
+		}
 	}
 	return nil
 }
