@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -275,5 +276,27 @@ func TestAnExportLeavesDataDirectoriesAlone(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), a, Options{Dir: filepath.Join(links, "new"), Format: NDJSON}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNamesThatDifferInCaseHaveTheirOwnPages exports people whose names are one file on a file
+// system that ignores case or composition, in one run and in the next ones.
+func TestNamesThatDifferInCaseHaveTheirOwnPages(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	names := []string{"Νίκος", "νίκοσ", "Strauß", "STRAUSS", "Strauſs", "STRAUẞ", "Kay", "\u212aAY", "Zoe\u0308", "zoë"}
+	for i, name := range names {
+		raw := fmt.Sprintf(`{"recording_id":%d,"title":"Talk","recorded_by":{"name":%q,"email":"p%d@x.example"}}`, i+1, name, i)
+		archivetest.Apply(t, a, archivetest.Epoch, json.RawMessage(raw))
+		if i%4 == 0 || i == len(names)-1 {
+			exportTo(t, a, Options{Dir: dir, Format: Markdown})
+		}
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "people", "*"))
+	pages := map[string]bool{}
+	for _, file := range files {
+		pages[foldPage(file)] = true
+	}
+	if len(pages) != len(names) || len(files) != len(names) {
+		t.Errorf("%d people have %q", len(names), files)
 	}
 }

@@ -89,9 +89,10 @@ type ledger struct {
 
 	mu                 sync.Mutex // guards the fields below; one method runs at a time
 	tx                 *sql.Tx
-	*sqlite.Statements          // of tx
-	writes             int      // since the last commit
-	pending            *os.File // nil until the first file is announced
+	*sqlite.Statements                   // of tx
+	writes             int               // since the last commit
+	folded             map[string]holder // of people's pages, by foldPage; nil: not read yet
+	pending            *os.File          // nil until the first file is announced
 }
 
 // ledgerBatch is the number of writes in a transaction.

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
 	"minutebook/archive"
@@ -97,10 +98,41 @@ func (l *ledger) newPage(key, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", ledgerName, err)
 	}
-	if found {
+	if l.folded == nil {
+		if err := l.readHolders(); err != nil {
+			return "", err
+		}
+	}
+	other := l.folded[foldPage(pages[0])]
+	if found || other.page != "" && other.page != pages[0] && other.key != key {
 		return pages[1], nil
 	}
+	l.folded[foldPage(pages[0])] = holder{key, pages[0]}
 	return pages[0], nil
+}
+
+// holder is a person who has a page.
+type holder struct{ key, page string }
+
+// readHolders reads who has the pages that are there.
+func (l *ledger) readHolders() error {
+	l.folded = map[string]holder{}
+	err := l.Each(`SELECT key, page FROM people`, nil, func(rows *sql.Rows) error {
+		var h holder
+		err := rows.Scan(&h.key, &h.page)
+		l.folded[foldPage(h.page)] = h
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", ledgerName, err)
+	}
+	return nil
+}
+
+// foldPage returns the same for pages that are one file on a file system that ignores case, such
+// as those of ς and σ, or of ß and ss.
+func foldPage(page string) string {
+	return norm.NFD.String(cases.Fold().String(norm.NFD.String(page)))
 }
 
 // pagesOf returns the pages that a person with a name may have.
