@@ -2,7 +2,9 @@ package syncer_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"testing/synctest"
@@ -44,6 +46,48 @@ func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
 		time.Sleep(3 * day)
 		if n := u.Wire.Count(func(c rig.Call) bool { return c.Heavy }) - before; n > 0 {
 			t.Errorf("after a week %d heavy calls", n)
+		}
+	})
+}
+
+// While the archive takes no content, as on a full disk, the limit of heavy calls is not spent in
+// vain again and again. Afterwards the content is read before long.
+func TestContentThatCannotBeStoredIsReadEverLessOften(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(9, newest, 4*24*time.Hour)))
+		dir := archivetest.Dir(t)
+		ar := rig.NewArchive(t, dir)
+		_, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Minute)
+		db, err := sql.Open("sqlite3", filepath.Join(dir, "archive.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		exec := func(statement string) {
+			if _, err := db.Exec(statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, action := range []string{"INSERT", "UPDATE"} {
+			exec("CREATE TRIGGER full" + action + " BEFORE " + action + " ON marks WHEN new.key LIKE 'sync/ask/%' BEGIN SELECT RAISE(ABORT, 'no room'); END")
+		}
+		heavy := func(c rig.Call) bool { return c.Heavy }
+		before := u.Wire.Count(heavy)
+		time.Sleep(time.Hour)
+		if n := u.Wire.Count(heavy) - before; n < 9 || n > 300 {
+			t.Errorf("%d heavy calls within an hour", n)
+		}
+		exec("DROP TRIGGER fullINSERT")
+		exec("DROP TRIGGER fullUPDATE")
+		edit(t, u, 1, newest, "", "")
+		time.Sleep(6 * time.Minute)
+		if c := meetingCounts(t, ar); c.WithTranscript != 1 {
+			t.Errorf("afterwards %d transcripts are there", c.WithTranscript)
 		}
 	})
 }

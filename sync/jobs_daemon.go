@@ -209,9 +209,12 @@ func (s *Syncer) makeUp(ctx context.Context, a *account) error {
 }
 
 // keepReadingContent works on an account's content tasks until ctx ends. It
-// looks at a suspended account once a minute.
+// looks at a suspended account once a minute. After an error of the archive it tries again, after
+// ever longer pauses: each try spends heavy calls, in vain while the archive takes no writes.
 func (s *Syncer) keepReadingContent(ctx context.Context, a *account) error {
-	for ctx.Err() == nil {
+	const shortest, longest = 10 * time.Second, 5 * time.Minute
+	for wait := shortest; ctx.Err() == nil; wait = min(2*wait, longest) {
+		began := s.now()
 		err := s.checkUsable(ctx, a, false)
 		if err == nil {
 			err = s.processTasks(ctx, a, false, nil)
@@ -224,7 +227,10 @@ func (s *Syncer) keepReadingContent(ctx context.Context, a *account) error {
 			continue
 		}
 		s.reportHealth("content of "+a.Name, err)
-		pause.For(ctx, 10*time.Second)
+		if hasPassed(began, s.now(), longest) { // it worked meanwhile
+			wait = shortest
+		}
+		pause.For(ctx, wait)
 	}
 	return ctx.Err()
 }
