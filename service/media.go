@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/internal/byterange"
 	"minutebook/internal/httpserver"
 	"minutebook/service/fault"
@@ -155,7 +156,14 @@ func (s *Service) openMedia(ctx context.Context, d *download) (io.ReadSeekCloser
 		return nopCloser{r}, nil
 	}
 	r, _, err := s.archive.Media().Open(ctx, d.sha256)
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	return media.Reporting{ReadSeekCloser: r, Report: func(err error) {
+		if ctx.Err() == nil {
+			s.log.Error().Err(err).Int64("recording_id", d.recordingID).Msg("read recording")
+		}
+	}}, nil
 }
 
 type nopCloser struct{ io.ReadSeeker }

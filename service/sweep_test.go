@@ -1,15 +1,21 @@
 package service
 
 import (
+	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/internal/s3test"
+	"minutebook/internal/testrun"
 )
 
 // A download is told of for 30 days after it has expired, and nothing that is
@@ -80,18 +86,7 @@ func TestAnOlderQueueIsMigrated(t *testing.T) {
 func TestADownloadEndsWithItsRecording(t *testing.T) {
 	dir := ArchiveDir(t)
 	a := openTestArchive(t, dir)
-	if err := a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"); err != nil {
-		t.Fatal(err)
-	}
-	arrive(t, a, archive.SourceList, meeting(1))
-	blob, err := a.Media().Put(t.Context(), strings.NewReader("a recording"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blob.ContentType = "video/mp4"
-	if err := a.AttachMedia(t.Context(), 1, archive.MediaVideo, blob); err != nil {
-		t.Fatal(err)
-	}
+	attachRecording(t, a)
 	s := newSandbox(t, Options{Archive: a})
 	ann := s.key("ann@acme.example")
 	var d api.Download
@@ -103,5 +98,66 @@ func TestADownloadEndsWithItsRecording(t *testing.T) {
 	archivetest.Damage(t, filepath.Join(dir, "archive.db"), `DELETE FROM attachments`, `UPDATE meetings SET has_video = 0`)
 	if s.get(path, ann, 200).decode(t, &d); d.Status != api.DownloadExpired {
 		t.Errorf("without its recording: %s", d.Status)
+	}
+}
+
+// TestARecordingThatIsCutOffIsLogged fetches a recording of a bucket that begins to answer and
+// breaks off: the client cannot be told why, so that the log has to say it.
+func TestARecordingThatIsCutOffIsLogged(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	var isCut atomic.Bool
+	bucket := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet && isCut.Load() {
+				panic(http.ErrAbortHandler)
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: ArchiveDir(t), Create: true, MediaURL: bucket.URL("recordings", "p"), Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	s := newSandbox(t, Options{Archive: a})
+	attachRecording(t, a)
+	var d api.Download
+	ann := s.key("ann@acme.example")
+	s.call(http.MethodPost, "/recordings/1/download", ann, "").decode(t, &d)
+	s.get("/recordings/1/downloads/"+d.DownloadID, ann, 200).decode(t, &d)
+	file, _, ok := d.File()
+	if !ok {
+		t.Fatalf("no file: %+v", d)
+	}
+	var log strings.Builder
+	s.log = zerolog.New(zerolog.SyncWriter(&log))
+	for _, isCutNow := range []bool{false, true} {
+		isCut.Store(isCutNow)
+		resp, err := http.Get(file.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if isLogged := strings.Contains(log.String(), "read recording"); (err != nil) != isCutNow || isLogged != isCutNow {
+			t.Errorf("cut off %t: %v, and the log says %q", isCutNow, err, log.String())
+		}
+	}
+}
+
+// attachRecording has Ann's account show meeting 1, and its recording be stored.
+func attachRecording(t *testing.T, a *archive.Archive) {
+	t.Helper()
+	if err := a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"); err != nil {
+		t.Fatal(err)
+	}
+	arrive(t, a, archive.SourceList, meeting(1))
+	blob, err := a.Media().Put(t.Context(), strings.NewReader("a recording"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob.ContentType = "video/mp4"
+	if err := a.AttachMedia(t.Context(), 1, archive.MediaVideo, blob); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -212,7 +212,7 @@ func (s *Syncer) makeUp(ctx context.Context, a *account) error {
 // looks at a suspended account once a minute. After an error of the archive it tries again, after
 // ever longer pauses: each try spends heavy calls, in vain while the archive takes no writes.
 func (s *Syncer) keepReadingContent(ctx context.Context, a *account) error {
-	const shortest, longest = 10 * time.Second, 5 * time.Minute
+	const shortest, longest = 10 * time.Second, time.Minute
 	for wait := shortest; ctx.Err() == nil; wait = min(2*wait, longest) {
 		began := s.now()
 		err := s.checkUsable(ctx, a, false)

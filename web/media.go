@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/internal/byterange"
 	"minutebook/web/access"
 )
@@ -108,27 +109,11 @@ func (s *server) openMedia(ctx context.Context, id int64, kind archive.MediaKind
 		}
 		return nil, archive.Attached{}, errUnreadable
 	}
-	return loggedReader{file, func(err error) {
+	return media.Reporting{ReadSeekCloser: file, Report: func(err error) {
 		if ctx.Err() == nil {
 			s.Logger.Error().Err(err).Str("sha256", all[i].SHA256).Msg("read recording")
 		}
 	}}, all[i], nil
-}
-
-// loggedReader logs why a recording cannot be read on. Its answer has begun, and is cut off without
-// a reason.
-type loggedReader struct {
-	io.ReadSeekCloser
-	log func(error)
-}
-
-// Read is part of [io.Reader].
-func (r loggedReader) Read(p []byte) (int, error) {
-	n, err := r.ReadSeekCloser.Read(p)
-	if err != nil && err != io.EOF {
-		r.log(err)
-	}
-	return n, err
 }
 
 // playableType returns a content type of audio or video as it is, and another one as

@@ -98,3 +98,19 @@ func Path(s Store, sha256 string) string {
 	}
 	return sha256
 }
+
+// Reporting is an opened recording that reports each read that fails. By then the answer to whoever
+// plays or fetches it has begun, and is cut off without a reason.
+type Reporting struct {
+	io.ReadSeekCloser
+	Report func(err error)
+}
+
+// Read is part of [io.Reader].
+func (r Reporting) Read(p []byte) (int, error) {
+	n, err := r.ReadSeekCloser.Read(p)
+	if err != nil && err != io.EOF {
+		r.Report(err)
+	}
+	return n, err
+}
