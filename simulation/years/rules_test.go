@@ -91,6 +91,9 @@ type teamsShown struct {
 	current string
 	changes []teamChange
 	sent    teamChange // the newest webhook with another team than the current
+	// isMoved: the recorder has another address since, and is shown without a team with it. As far as an
+	// archive can know that is another person.
+	isMoved bool
 }
 
 // had reports whether a meeting was shown with a team, and is not any more.
@@ -115,8 +118,11 @@ func (o *oracle) showTeam(id int64, recorder []byte) {
 	if string(recorder) == s.raw || recorder == nil {
 		return
 	}
-	team := readTeam(recorder)
+	team, address := readRecorder(recorder)
 	if team == "" {
+		_, former := readRecorder([]byte(s.raw))
+		s.isMoved = s.isMoved || s.raw != "" && address != "" && !strings.EqualFold(address, former)
+		o.teams[id] = s
 		return
 	}
 	if s.current != "" && s.current != team {
@@ -126,7 +132,7 @@ func (o *oracle) showTeam(id int64, recorder []byte) {
 		}
 		s.changes = append(s.changes, c)
 	}
-	s.raw, s.current = string(recorder), team
+	s.raw, s.current, s.isMoved = string(recorder), team, false
 	o.teams[id] = s
 }
 
@@ -136,17 +142,20 @@ func (o *oracle) sendTeam(id int64, body []byte) {
 		Recorder json.RawMessage `json:"recorded_by"`
 	}
 	s := o.teams[id]
-	if json.Unmarshal(body, &m) == nil && readTeam(m.Recorder) != s.current {
-		s.sent = teamChange{s.current, readTeam(m.Recorder), time.Now()}
+	if json.Unmarshal(body, &m) != nil {
+		return
+	}
+	if team, _ := readRecorder(m.Recorder); team != s.current {
+		s.sent = teamChange{s.current, team, time.Now()}
 		o.teams[id] = s
 	}
 }
 
-// readTeam returns the team of a recorder; "": none.
-func readTeam(recorder []byte) string {
-	var r struct{ Team string }
+// readRecorder returns the team and the address of a recorder; "": none.
+func readRecorder(recorder []byte) (team, address string) {
+	var r struct{ Team, Email string }
 	_ = json.Unmarshal(recorder, &r) // one that cannot be read has none
-	return r.Team
+	return r.Team, r.Email
 }
 
 // isKept reports whether the recordings of a meeting are kept for good for its team.
@@ -185,6 +194,7 @@ func (o *oracle) expired(m *meeting) {
 	o.lapsed[m.id] = true
 	shown, k := o.teams[m.id], o.w.config.keeps
 	switch {
+	case shown.isMoved:
 	case !o.deletes(k, m):
 		o.w.report("retention deletes the recording of %d, which is of %s and the team %q, with the rules %s", m.id, stamp(m.created), shown.current, k)
 	case time.Since(k.since) < noticeOfRules && !o.deletes(o.before, m):
