@@ -55,7 +55,7 @@ func noteBackup(ctx context.Context, db execer, path string, at int64) error {
 // backupNotes are the noted generations of a directory of backups, by their paths.
 type backupNotes map[string]int64
 
-// readNotes returns what is noted of each directory of backups.
+// readNotes returns the notes of each directory of backups.
 func readNotes(ctx context.Context, db sqlite.Querier) (map[string]backupNotes, error) {
 	notes := map[string]backupNotes{}
 	err := sqlite.Each(ctx, db, func(rows *sql.Rows) error {

@@ -163,7 +163,7 @@ func (d *Digests) write(ctx context.Context, before, after map[string]digested) 
 	return nil
 }
 
-// draft is what a digest tells.
+// draft is the news of a digest.
 type draft struct {
 	arrived []int64
 	items   []archive.ItemKey
@@ -192,7 +192,7 @@ func (d *Digests) sendTo(ctx context.Context, r DigestReader, last digested, due
 		Text:  d.compose(r, last.At, news)})
 }
 
-// draft reads what a reader's digest tells.
+// draft reads the news for a reader's digest.
 func (d *Digests) draft(ctx context.Context, r DigestReader, last digested) (draft, error) {
 	view, err := d.Deps.ownersView(ctx)
 	if err != nil {

@@ -215,7 +215,7 @@ func TestAMailNamesNothingThatIsHiddenMeanwhile(t *testing.T) {
 	saved, _ := s.saveWithHook("Walrus", "mailto:me@own.example")
 	s.waitForLaterChange(saved.CreatedAt)
 	n := s.server.newNotifier()
-	// mailed sends a mail of what was found before something happened.
+	// mailed sends a mail of the matches that were found before something happened.
 	mailed := func(want int, meanwhile func() error) error {
 		t.Helper()
 		s.catchUp()

@@ -143,7 +143,7 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 // clearAway removes the files of a failed run. The recordings that it has copied stay for the
 // next one, unless the disk is full, and forget goes on naming the generation for them. In a
 // bucket that does not answer, the next run clears away. Where the disk of the directory was
-// unmounted, all goes that was written below it, and what is noted of the disk stays.
+// unmounted, all files go that were written below its mount point, and the notes of the disk stay.
 func (b *run) clearAway(ctx context.Context, failure error) error {
 	if b.name == "" || b.isAway(failure) {
 		return nil

@@ -141,7 +141,7 @@ func (d *directory) finishRemoval(ctx context.Context, a *archive.Archive, goneF
 }
 
 // Remove removes those generations of a directory of backups, by their paths, that have a
-// meeting, what an interrupted one has left, and the recordings that only they had. One that
+// meeting, the rest of an interrupted one, and the recordings that only they had. One that
 // cannot be read stays.
 func Remove(ctx context.Context, a *archive.Archive, dir string, paths []string, id int64) error {
 	err := func() (err error) {

@@ -65,8 +65,8 @@ configuration cannot be read.`,
 	return m.jsonFlag(cmd)
 }
 
-// The daemon answers within answerTime what it has in memory, and has examined itself within
-// examinationTime, or it hangs.
+// A daemon that does not tell its configuration, which it has in memory, within answerTime, or does not
+// finish its examination within examinationTime, hangs.
 const (
 	answerTime      = 10 * time.Second
 	examinationTime = 3 * time.Minute
