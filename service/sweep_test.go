@@ -106,14 +106,7 @@ func TestADownloadEndsWithItsRecording(t *testing.T) {
 func TestARecordingThatIsCutOffIsLogged(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	var isCut atomic.Bool
-	bucket := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodGet && isCut.Load() {
-				panic(http.ErrAbortHandler)
-			}
-			server.ServeHTTP(w, r)
-		})
-	})
+	bucket := s3test.Start(t).BreakingOff(t, &isCut)
 	a, err := archive.Open(t.Context(), archive.Options{Dir: ArchiveDir(t), Create: true, MediaURL: bucket.URL("recordings", "p"), Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)

@@ -231,14 +231,7 @@ func TestAnUnreadableRecordingIsNotAbsent(t *testing.T) {
 func TestARecordingThatIsCutOffIsLogged(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	var isCut atomic.Bool
-	bucket := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodGet && isCut.Load() {
-				panic(http.ErrAbortHandler)
-			}
-			server.ServeHTTP(w, r)
-		})
-	})
+	bucket := s3test.Start(t).BreakingOff(t, &isCut)
 	s := openSiteWith(t, archive.Options{Dir: t.TempDir(), MediaURL: bucket.URL("recordings", "p")}, meeting(1, "T", "2026-06-30T08:00:00Z", ""))
 	s.attachVideo(1)
 	var log strings.Builder

@@ -18,6 +18,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -127,6 +128,19 @@ func (s *Server) Behind(t *testing.T, change func(server http.Handler) http.Hand
 	t.Cleanup(proxy.Close)
 	t.Cleanup(proxy.CloseClientConnections)
 	return &Server{address: strings.TrimPrefix(proxy.URL, "http://"), root: s.root}
+}
+
+// BreakingOff returns a way to the server on which the answers to GET break off while isCut is true.
+func (s *Server) BreakingOff(t *testing.T, isCut *atomic.Bool) *Server {
+	t.Helper()
+	return s.Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet && isCut.Load() {
+				panic(http.ErrAbortHandler)
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
 }
 
 // Refuse answers as an S3 server does that refuses a call.
