@@ -1,18 +1,21 @@
 package importer
 
 import (
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 )
 
 // date is a date in the name of a file, and clock a time after it: as in "2026-03-01 10.00
-// Weekly.vtt", in "GMT20260301-100000_Recording.vtt" and in "2026-03-01T10-00-00Z.vtt". Any other
-// number is of the title.
+// Weekly.vtt", in "GMT20260301-100000_Recording.vtt" and in "2026-03-01T10-00-00Z.vtt". clock12 is
+// one with AM or PM: "Call 2026-03-01 at 3.45.12 PM.vtt". Any other number is of the title.
 var (
-	date  = regexp.MustCompile(`(GMT)?((?:19|20)\d\d)-?(\d\d)-?(\d\d)`)
-	clock = regexp.MustCompile(`^[-_T ]+([01]\d|2[0-3])([-.:h]?)([0-5]\d)(?:([-.:]?)([0-5]\d))?(?:(Z)(?:[^\pL\pN]|$)|\D|$)`)
+	date    = regexp.MustCompile(`(GMT)?((?:19|20)\d\d)-?(\d\d)-?(\d\d)`)
+	clock12 = regexp.MustCompile(`^[-_ ]+(?:at[_ ]+)?(0?[1-9]|1[0-2])([-.:])([0-5]\d)(?:([-.:])([0-5]\d))?[_\p{Zs}]?([AaPp][Mm])(?:[^\pL\pN]|$)`)
+	clock   = regexp.MustCompile(`^[-_T ]+(?:at[_ ]+)?([01]\d|2[0-3])([-.:h]?)([0-5]\d)(?:([-.:]?)([0-5]\d))?(?:(Z)(?:[^\pL\pN]|$)|\D|$)`)
 )
 
 // guessByName returns the title and the time that the name of a file says. The time is
@@ -61,6 +64,13 @@ func findDate(text string, zone *time.Location) (at time.Time, begin, end int) {
 // says that it is of UTC: the digits of midnight, and 0, where it begins with none. Seconds are
 // written as the minutes are.
 func clockAfter(text string) (digits string, length int, isUTC bool) {
+	if at, is := clock12.FindStringSubmatchIndex(text), clock12.FindStringSubmatch(text); at != nil && (is[5] == "" || is[4] == is[2]) {
+		hour, _ := strconv.Atoi(is[1]) // one or two digits
+		if hour %= 12; strings.EqualFold(is[6], "PM") {
+			hour += 12
+		}
+		return fmt.Sprintf("%02d%s%s", hour, is[3], (is[5] + "00")[:2]), at[13], false
+	}
 	at, is := clock.FindStringSubmatchIndex(text), clock.FindStringSubmatch(text)
 	switch {
 	case at == nil:
