@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -229,12 +230,15 @@ func examinePage(ctx context.Context, cfg *config.Config) []control.Finding {
 		return failed("it does not answer at its public address: " + outbound.ExplainTLS(err).Error())
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // a part of it may say what it is
 	switch status := resp.StatusCode; {
 	case cfg.Web.Access == config.AccessOwner && (status == http.StatusForbidden || status == http.StatusMisdirectedRequest):
 		remedy = `remove the proxy, or write access = "people" or "proxy" under [web]: a page that asks nobody who they are answers no proxy`
 	case status == http.StatusMisdirectedRequest:
 		remedy = "let the proxy pass on the Host of the request"
+	case status < 400 && cfg.Web.Access != config.AccessProxy && !bytes.Contains(body, []byte("Minutebook")): // as each page says in its title
+		remedy = "let the name and the proxy of web.public_url lead to web.listen"
+		return failed("something else than Minutebook answers at " + cfg.Web.PublicURL)
 	case status < 400, status < 500 && cfg.Web.Access == config.AccessProxy: // such a proxy refuses whoever has not signed in
 		return []control.Finding{{Subject: "page", Severity: control.SeverityOK, Text: cfg.Web.PublicURL + " answers"}}
 	}

@@ -208,6 +208,8 @@ func TestDoctorAsksForThePage(t *testing.T) {
 	foreign.Config.ErrorLog = log.New(io.Discard, "", 0) // of the client that does not trust it
 	foreign.StartTLS()
 	defer foreign.Close()
+	another := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>Welcome to nginx!</h1>") }))
+	defer another.Close()
 	const proxy = "check the name, the certificate and the proxy of web.public_url"
 	for _, c := range []struct {
 		access       string
@@ -226,12 +228,18 @@ func TestDoctorAsksForThePage(t *testing.T) {
 		{config.AccessOwner, http.StatusForbidden, "", control.SeverityError, "answers 403", "remove the proxy"},
 		{config.AccessOwner, http.StatusMisdirectedRequest, "", control.SeverityError, "answers 421", "remove the proxy"},
 		{config.AccessPeople, 0, gone.URL, control.SeverityError, "it does not answer at its public address: ", proxy},
+		{config.AccessPeople, 0, another.URL, control.SeverityError, "something else than Minutebook answers at " + another.URL, "let the name and the proxy of web.public_url lead to web.listen"},
+		{config.AccessOwner, 0, another.URL, control.SeverityError, "something else than Minutebook answers", "let the name and the proxy"},
+		{config.AccessProxy, 0, another.URL, control.SeverityOK, "answers", ""}, // where people sign in
 		{config.AccessPeople, 0, foreign.URL, control.SeverityError, "its certificate is from an authority that this machine does not know", proxy},
 	} {
 		cfg := config.Default()
 		cfg.Web.Access, cfg.Web.PublicURL = c.access, c.url
 		if c.status > 0 {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(c.status) }))
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				fmt.Fprint(w, "<title>Sign in · Minutebook</title>")
+			}))
 			defer server.Close()
 			cfg.Web.PublicURL = server.URL
 		}

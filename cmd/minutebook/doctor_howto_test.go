@@ -22,7 +22,7 @@ var howTos = []struct{ function, words, row string }{
 	{"examineConfiguration", "or remove the variables", "a variable is unknown"},
 	{"examineConfiguration", "minutebook reload", "the file has changed, the daemon runs an older one"},
 	{"examineModes", "others can reach", "others can read a file"},
-	{"examinePage", "", "the page does not answer at its public address"},
+	{"examinePage", "", "the page does not answer at its public address, or something else does"},
 	{"examineProxy", "whom %s.trusted_proxies does not name", "proxy headers are not believed"},
 	{"examineProvider", "nobody can sign in", "nobody can sign in at the provider"},
 	{"examineCertificates", "", "a certificate cannot be used, has expired or is for another name"},
