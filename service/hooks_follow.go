@@ -64,7 +64,7 @@ func (s *Service) startFollowing(ctx context.Context) error {
 // skipLongPause goes on from now, and returns true, when the relay last ran longer
 // than longPause before it resumed: the program did not run, or its machine slept.
 func (s *Service) skipLongPause(ctx context.Context, head archive.Position, changes []archive.Change, resumed time.Time) (bool, error) {
-	last, err := s.store.timeSetting(ctx, followedKey)
+	last, err := s.lastRun(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -149,7 +149,7 @@ func (s *Service) resumeAfterRestore(ctx context.Context, head archive.Position,
 // follow is the relay to other tools: it sends meetings whose summary is
 // archived for the first time.
 func (r *relay) follow(ctx context.Context) error {
-	r.noteRun()
+	r.noteRun(ctx)
 	if err := r.clampTimes(ctx); err != nil {
 		return err
 	}

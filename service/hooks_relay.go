@@ -29,14 +29,24 @@ func newRelay(s *Service) *relay {
 }
 
 // noteRun notes that the relay runs, or tries to: where its disk fails for long, it was not off. The
-// machine's uptime decides, which a clock that is set right does not change; 0 is unknown.
-func (r *relay) noteRun() {
+// machine's uptime decides, which a clock that is set right does not change; 0 is unknown. After a
+// pause the time of that is noted once the relay has gone on from now.
+func (r *relay) noteRun(ctx context.Context) {
 	up := r.uptime()
 	if up == 0 || up-r.ran > longPause {
 		r.mayHavePaused, r.resumed = true, up
 	}
 	r.ran = up
+	if r.mayHavePaused {
+		if last, err := r.lastRun(ctx); err != nil || r.resumedAt().Sub(last) > longPause {
+			return
+		}
+	}
+	r.writeRan(r.now())
 }
+
+// resumedAt returns when the relay ran again, by the clock of now.
+func (r *relay) resumedAt() time.Time { return r.now().Add(r.resumed - r.ran) }
 
 // followClock corrects times that were written while the clock told another time. Where it has
 // leapt ahead of the machine's uptime, undecided meetings wait for the rest of their hour.
@@ -59,7 +69,7 @@ func (r *relay) followClock(ctx context.Context) (err error) {
 // commit. The head is read first: where the log up to it has no rows any more, the
 // position moves to it, and not past rows that come meanwhile.
 func (r *relay) step(ctx context.Context, from archive.Position) error {
-	r.noteRun()
+	r.noteRun(ctx)
 	head, err := r.archive.Head(ctx)
 	if err != nil {
 		return err
@@ -72,7 +82,7 @@ func (r *relay) step(ctx context.Context, from archive.Position) error {
 		return err
 	}
 	if r.mayHavePaused {
-		skipped, err := r.skipLongPause(ctx, head, changes, r.now().Add(r.resumed-r.ran))
+		skipped, err := r.skipLongPause(ctx, head, changes, r.resumedAt())
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -202,6 +203,7 @@ func TestADiskThatFailsForADayIsNoPause(t *testing.T) {
 		want      string
 	}{{want: "4 5"}, {asleep: 25 * time.Hour}, {fromStart: true, want: "4 5"}, {asleep: 25 * time.Hour, fromStart: true}} {
 		s, a := newOverlay(t)
+		keepNoFile(t, s)
 		s.hookOf("ann@acme.example")
 		s.clock.add(10 * time.Hour)
 		s.caughtUp(t)
@@ -241,6 +243,7 @@ func TestADiskThatFailsForADayIsNoPause(t *testing.T) {
 // anew soon afterwards: it was not off, and a meeting of that day fires.
 func TestARelayThatRunsAgainNotesIt(t *testing.T) {
 	s, a := newOverlay(t)
+	keepNoFile(t, s)
 	s.hookOf("ann@acme.example")
 	s.clock.add(10 * time.Hour)
 	s.caughtUp(t)
@@ -251,7 +254,7 @@ func TestARelayThatRunsAgainNotesIt(t *testing.T) {
 	for range 26 { // each of which fails
 		up += time.Hour
 		s.clock.add(time.Hour)
-		r.noteRun()
+		r.noteRun(t.Context())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	followed := make(chan error)
@@ -279,6 +282,55 @@ func TestARelayThatRunsAgainNotesIt(t *testing.T) {
 	s.step(t, newRelay(s.Service))
 	if got := s.queued(); got != "4" {
 		t.Errorf("sent %q, want 4", got)
+	}
+}
+
+// TestARelayIsStartedAnewAfterADiskThatFailed has a disk fail for more than a day, and the program be
+// started anew before the relay could note in its database that it runs: it was not off, and a meeting
+// of that day fires. A program that was off for longer than a day before the disk failed was.
+func TestARelayIsStartedAnewAfterADiskThatFailed(t *testing.T) {
+	for off, want := range map[time.Duration]string{0: "4", 25 * time.Hour: ""} {
+		s, a := newOverlay(t)
+		s.hookOf("ann@acme.example")
+		s.clock.add(10 * time.Hour)
+		s.caughtUp(t)
+		up := time.Hour
+		s.uptime = func() time.Duration { return up }
+		s.step(t, newRelay(s.Service))
+		s.clock.add(off)
+		exec := func(query string) {
+			t.Helper()
+			if _, err := s.store.db.W.ExecContext(t.Context(), query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec(`PRAGMA query_only = ON`)
+		r := newRelay(s.Service)
+		arrive(t, a, archive.SourceWebhook, newer(4))
+		for range 26 {
+			up += time.Hour
+			s.clock.add(time.Hour)
+			if err := r.follow(t.Context()); err == nil || !strings.Contains(err.Error(), "readonly") {
+				t.Fatalf("followed: %v", err)
+			}
+		}
+		exec(`PRAGMA query_only = OFF`)
+		s.clock.add(time.Minute)
+		if err := s.startFollowing(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.step(t, newRelay(s.Service))
+		if got := s.queued(); got != want {
+			t.Errorf("off for %s: sent %q, want %q", off, got, want)
+		}
+	}
+}
+
+// keepNoFile has the relay fail to write the time at which it runs into its file too.
+func keepNoFile(t *testing.T, s *sandbox) {
+	t.Helper()
+	if err := os.Mkdir(s.ranPath(), 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
 
