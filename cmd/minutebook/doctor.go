@@ -230,7 +230,7 @@ func examinePage(ctx context.Context, cfg *config.Config) []control.Finding {
 		return failed("it does not answer at its public address: " + outbound.ExplainTLS(err).Error())
 	}
 	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // a part of it may say what it is
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // of a page that breaks off, the beginning has the title
 	switch status := resp.StatusCode; {
 	case cfg.Web.Access == config.AccessOwner && (status == http.StatusForbidden || status == http.StatusMisdirectedRequest):
 		remedy = `remove the proxy, or write access = "people" or "proxy" under [web]: a page that asks nobody who they are answers no proxy`
