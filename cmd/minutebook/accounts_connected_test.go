@@ -226,9 +226,16 @@ func TestADeactivatedPersonIsOut(t *testing.T) {
 	change := func(status string) {
 		t.Helper()
 		run(t, "service", "users", "status", "--data", upstream, "--user", "ann@acme.example", "--status", status)
-		if err := d.syncer.RunJob(t.Context(), "boss", syncer.JobDirectory); err != nil {
-			t.Fatal(err)
-		}
+		changed := time.Now()
+		eventually(t, "the directory is read after the change", func() (bool, any) { // one that began before it may run still
+			if err := d.syncer.RunJob(t.Context(), "boss", syncer.JobDirectory); err != nil {
+				t.Fatal(err)
+			}
+			s, err := d.syncer.Status(t.Context())
+			return err == nil && slices.ContainsFunc(s.Accounts, func(a syncer.AccountStatus) bool {
+				return a.Name == "boss" && a.LastSuccess[syncer.JobDirectory].After(changed)
+			}), s.Accounts
+		})
 	}
 	want("at first", true)
 	change(api.StatusDeactivated)
