@@ -14,7 +14,7 @@ import (
 // one with AM or PM: "Call 2026-03-01 at 3.45.12 PM.vtt". Any other number is of the title.
 var (
 	date    = regexp.MustCompile(`(GMT)?((?:19|20)\d\d)-?(\d\d)-?(\d\d)`)
-	clock12 = regexp.MustCompile(`^[-_ ]+(?:at[_ ]+)?(0?[1-9]|1[0-2])([-.:])([0-5]\d)(?:([-.:])([0-5]\d))?[_\p{Zs}]?([AaPp][Mm])(?:[^\pL\pN]|$)`)
+	clock12 = regexp.MustCompile(`^[-_T ]+(?:at[_ ]+)?(0?[1-9]|1[0-2])([-.:])([0-5]\d)(?:([-.:])([0-5]\d))?[_\p{Zs}]?([AaPp][Mm])(?:[^\pL\pN]|$)`)
 	clock   = regexp.MustCompile(`^[-_T ]+(?:at[_ ]+)?([01]\d|2[0-3])([-.:h]?)([0-5]\d)(?:([-.:]?)([0-5]\d))?(?:(Z)(?:[^\pL\pN]|$)|\D|$)`)
 )
 
