@@ -30,7 +30,7 @@ func newRelay(s *Service) *relay {
 
 // noteRun notes that the relay runs, or tries to: where its disk fails for long, it was not off. The
 // machine's uptime decides, which a clock that is set right does not change; 0 is unknown. After a
-// pause the time of that is noted once the relay has gone on from now.
+// long pause its file keeps the time of before until the relay has gone on from now.
 func (r *relay) noteRun(ctx context.Context) {
 	up := r.uptime()
 	if up == 0 || up-r.ran > longPause {

@@ -170,19 +170,14 @@ func TestAClockThatWasAheadHoldsUpNoWebhook(t *testing.T) {
 // of the machine is one.
 func TestAClockThatWasBehindIsNoPause(t *testing.T) {
 	for asleep, want := range map[time.Duration]string{0: "5 6", 25 * time.Hour: ""} {
-		s, a := newOverlay(t)
-		s.hookOf("ann@acme.example")
-		s.clock.add(10 * time.Hour)
-		s.caughtUp(t)
-		up := time.Hour
-		s.uptime = func() time.Duration { return up }
+		s, a, up := newFollowed(t)
 		const behind = 40 * 24 * time.Hour
 		s.clock.add(-behind)
 		r := newRelay(s.Service)
 		step := func() { s.step(t, r) }
 		arrive(t, a, archive.SourceWebhook, delivered(6))
 		step()
-		up += time.Minute + asleep
+		*up += time.Minute + asleep
 		s.clock.add(behind + time.Minute + asleep)
 		arrive(t, a, archive.SourceWebhook, newer(5))
 		step()
@@ -202,34 +197,16 @@ func TestADiskThatFailsForADayIsNoPause(t *testing.T) {
 		fromStart bool
 		want      string
 	}{{want: "4 5"}, {asleep: 25 * time.Hour}, {fromStart: true, want: "4 5"}, {asleep: 25 * time.Hour, fromStart: true}} {
-		s, a := newOverlay(t)
+		s, a, up := newFollowed(t)
 		keepNoFile(t, s)
-		s.hookOf("ann@acme.example")
-		s.clock.add(10 * time.Hour)
-		s.caughtUp(t)
-		up := time.Hour
-		s.uptime = func() time.Duration { return up }
 		r := newRelay(s.Service)
 		if !c.fromStart {
 			s.step(t, r)
 		}
-		exec := func(query string) {
-			t.Helper()
-			if _, err := s.store.db.W.ExecContext(t.Context(), query); err != nil {
-				t.Fatal(err)
-			}
-		}
-		exec(`PRAGMA query_only = ON`)
 		arrive(t, a, archive.SourceWebhook, newer(4))
-		for range 26 {
-			up += time.Hour + c.asleep
-			s.clock.add(time.Hour + c.asleep)
-			if err := r.follow(t.Context()); err == nil || !strings.Contains(err.Error(), "readonly") {
-				t.Fatalf("followed: %v", err)
-			}
-			c.asleep = 0
-		}
-		exec(`PRAGMA query_only = OFF`)
+		*up += c.asleep
+		s.clock.add(c.asleep)
+		s.failForADay(t, r, up)
 		arrive(t, a, archive.SourceWebhook, newer(5))
 		s.step(t, r)
 		s.step(t, r)
@@ -242,17 +219,12 @@ func TestADiskThatFailsForADayIsNoPause(t *testing.T) {
 // TestARelayThatRunsAgainNotesIt has a disk fail for more than a day, and the program be started
 // anew soon afterwards: it was not off, and a meeting of that day fires.
 func TestARelayThatRunsAgainNotesIt(t *testing.T) {
-	s, a := newOverlay(t)
+	s, a, up := newFollowed(t)
 	keepNoFile(t, s)
-	s.hookOf("ann@acme.example")
-	s.clock.add(10 * time.Hour)
-	s.caughtUp(t)
-	up := time.Hour
-	s.uptime = func() time.Duration { return up }
 	r := newRelay(s.Service)
 	s.step(t, r)
 	for range 26 { // each of which fails
-		up += time.Hour
+		*up += time.Hour
 		s.clock.add(time.Hour)
 		r.noteRun(t.Context())
 	}
@@ -290,31 +262,11 @@ func TestARelayThatRunsAgainNotesIt(t *testing.T) {
 // of that day fires. A program that was off for longer than a day before the disk failed was.
 func TestARelayIsStartedAnewAfterADiskThatFailed(t *testing.T) {
 	for off, want := range map[time.Duration]string{0: "4", 25 * time.Hour: ""} {
-		s, a := newOverlay(t)
-		s.hookOf("ann@acme.example")
-		s.clock.add(10 * time.Hour)
-		s.caughtUp(t)
-		up := time.Hour
-		s.uptime = func() time.Duration { return up }
+		s, a, up := newFollowed(t)
 		s.step(t, newRelay(s.Service))
 		s.clock.add(off)
-		exec := func(query string) {
-			t.Helper()
-			if _, err := s.store.db.W.ExecContext(t.Context(), query); err != nil {
-				t.Fatal(err)
-			}
-		}
-		exec(`PRAGMA query_only = ON`)
-		r := newRelay(s.Service)
 		arrive(t, a, archive.SourceWebhook, newer(4))
-		for range 26 {
-			up += time.Hour
-			s.clock.add(time.Hour)
-			if err := r.follow(t.Context()); err == nil || !strings.Contains(err.Error(), "readonly") {
-				t.Fatalf("followed: %v", err)
-			}
-		}
-		exec(`PRAGMA query_only = OFF`)
+		s.failForADay(t, newRelay(s.Service), up)
 		s.clock.add(time.Minute)
 		if err := s.startFollowing(t.Context()); err != nil {
 			t.Fatal(err)
@@ -326,10 +278,43 @@ func TestARelayIsStartedAnewAfterADiskThatFailed(t *testing.T) {
 	}
 }
 
+// newFollowed returns a view of an archive with a webhook and a relay that has caught up, and the
+// uptime of its machine.
+func newFollowed(t *testing.T) (s *sandbox, a *archive.Archive, up *time.Duration) {
+	t.Helper()
+	s, a = newOverlay(t)
+	s.hookOf("ann@acme.example")
+	s.clock.add(10 * time.Hour)
+	s.caughtUp(t)
+	up = new(time.Duration)
+	*up = time.Hour
+	s.uptime = func() time.Duration { return *up }
+	return s, a, up
+}
+
+// failForADay has a relay fail to write into its database for 26 hours, once in each of them.
+func (s *sandbox) failForADay(t *testing.T, r *relay, up *time.Duration) {
+	t.Helper()
+	exec := func(query string) {
+		if _, err := s.store.db.W.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`PRAGMA query_only = ON`)
+	for range 26 {
+		*up += time.Hour
+		s.clock.add(time.Hour)
+		if err := r.follow(t.Context()); err == nil || !strings.Contains(err.Error(), "readonly") {
+			t.Fatalf("followed: %v", err)
+		}
+	}
+	exec(`PRAGMA query_only = OFF`)
+}
+
 // keepNoFile has the relay fail to write the time at which it runs into its file too.
 func keepNoFile(t *testing.T, s *sandbox) {
 	t.Helper()
-	if err := os.Mkdir(s.ranPath(), 0o700); err != nil {
+	if err := errors.Join(os.RemoveAll(s.ranPath()), os.Mkdir(s.ranPath(), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 }
