@@ -76,6 +76,9 @@ func FuzzPacked(f *testing.F) {
 		raw := bytes.Clone(files[sealed])
 		raw[int(at)%len(raw)] ^= change
 		raw = raw[:len(raw)-int(cut)%len(raw)]
+		if len(bytes.TrimSpace(raw)) == 0 {
+			return // a file of blanks has no meetings
+		}
 		meetings, wrong := 0, 0
 		content, err := decode(bytes.NewReader(raw), []age.Identity{key})
 		if err == nil {
