@@ -162,7 +162,7 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	c.budget.finish(ctx, slot, a.status, header)
 	c.log.Debug().Str("method", cl.method).Str("path", cl.path).Int("status", a.status).
 		Dur("took", a.answeredAt.Sub(a.sentAt)).Int("bytes", len(a.body)).Msg("call")
-	if err := checkAnswer(cl, a, header); err != nil {
+	if err := checkAnswer(cl, req, a, header); err != nil {
 		return nil, req, err
 	}
 	return a, req, nil
@@ -194,9 +194,9 @@ func (c *Client) send(ctx context.Context, cl *call, req *http.Request) (*answer
 
 // checkAnswer returns the error of an answer that is no success, ended early or is not
 // JSON.
-func checkAnswer(cl *call, a *answer, h http.Header) error {
+func checkAnswer(cl *call, r *http.Request, a *answer, h http.Header) error {
 	if a.status < 200 || a.status > 299 {
-		return newError(cl, a.status, h, a.body, a.answeredAt)
+		return newError(cl, r, a, h)
 	}
 	cause := a.cut
 	if cause == nil {

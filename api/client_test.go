@@ -127,6 +127,29 @@ func TestErrorsSayWhatAndKeepSecrets(t *testing.T) {
 	})
 }
 
+// TestErrorsRepeatNoCredential has a service name the key that it refuses, also with bytes in it
+// that errors leave out.
+func TestErrorsRepeatNoCredential(t *testing.T) {
+	const key = "key/of+ann"
+	for _, form := range []string{`{"error":"unknown key %s"}`, "unknown key %s.", "x_api_key=key%%2Fof%%2Bann&x"} {
+		for _, cut := range []string{"", "\xa5"} {
+			answer := strings.ReplaceAll(strings.ReplaceAll(form, "%s", key[:4]+cut+key[4:]), "%%", "%")
+			c, err := NewClient(ClientOptions{BaseURL: testBase, Credential: APIKey(key), HTTP: &http.Client{Transport: &loopback.Transport{
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(http.StatusUnauthorized)
+					fmt.Fprint(w, answer)
+				})}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Summary(t.Context(), 7)
+			if text := fmt.Sprint(err); strings.Contains(text, key[4:]) || strings.Contains(text, "2Bann") || !strings.Contains(text, "[secret]") {
+				t.Errorf("%q becomes %q", answer, text)
+			}
+		}
+	}
+}
+
 func TestWhatPassesIsRepeatedAndWhatStaysIsNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {

@@ -4,21 +4,40 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
-	"time"
 	"unicode"
 
 	"minutebook/internal/rawjson"
 )
 
-// newError makes the Error of an answer. Bodies have no schema: JSON of several
+// newError makes the Error of an answer to a request. Bodies have no schema: JSON of several
 // forms, plain text, HTML and empty bodies occur.
-func newError(c *call, status int, h http.Header, body []byte, now time.Time) *Error {
-	e := &Error{Status: status, Method: c.method, Path: c.path, Cursor: c.query.Get("cursor") != ""}
-	e.RetryAfter, _ = RetryAfter(h, now)
-	e.Message = messageIn(h.Get("Content-Type"), body)
+func newError(c *call, r *http.Request, a *answer, h http.Header) *Error {
+	e := &Error{Status: a.status, Method: c.method, Path: c.path, Cursor: c.query.Get("cursor") != ""}
+	e.RetryAfter, _ = RetryAfter(h, a.answeredAt)
+	e.Message = messageIn(h.Get("Content-Type"), a.body, secretsIn(c, r))
 	return e
+}
+
+// leastSecret is how many bytes a text has at least that an error must not repeat. A shorter one
+// would be found in any sentence.
+const leastSecret = 6
+
+// secretsIn returns the credential of a request and the secrets of its form.
+func secretsIn(c *call, r *http.Request) (secrets []string) {
+	texts := []string{r.Header.Get(apiKeyHeader), strings.TrimPrefix(r.Header.Get("Authorization"), bearer)}
+	if c.form {
+		form, _ := url.ParseQuery(string(c.body)) // it is written here
+		texts = append(texts, form.Get("client_secret"), form.Get("refresh_token"), form.Get("code"))
+	}
+	for _, text := range texts {
+		if len(text) >= leastSecret {
+			secrets = append(secrets, text, url.QueryEscape(text))
+		}
+	}
+	return secrets
 }
 
 var (
@@ -26,9 +45,9 @@ var (
 	secretPattern  = regexp.MustCompile(`(?i)(whsec_|bearer\s+)\S+`)
 )
 
-// messageIn finds the sentence for a person in an error's body, without
+// messageIn finds the sentence for a person in an error's body, without secrets and
 // addresses, which may carry tokens, and without line breaks and control characters.
-func messageIn(contentType string, body []byte) string {
+func messageIn(contentType string, body []byte, secrets []string) string {
 	body = bytes.TrimSpace(body)
 	text := ""
 	switch {
@@ -39,7 +58,11 @@ func messageIn(contentType string, body []byte) string {
 		text = string(body)
 	}
 	isUnseen := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), isUnseen), " ")
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\ufffd", "") // as bytes that are no text are read in JSON
+	text = strings.Join(strings.FieldsFunc(text, isUnseen), " ")
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, "[secret]")
+	}
 	text = addressPattern.ReplaceAllString(text, "[address]")
 	text = secretPattern.ReplaceAllString(text, "[secret]")
 	return shorten(text, 300)

@@ -119,7 +119,7 @@ func FuzzErrorBody(f *testing.F) {
 		f.Add("application/json", []byte(s))
 	}
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
-		text := messageIn(kind, body)
+		text := messageIn(kind, body, nil)
 		if addressPattern.MatchString(text) || len(text) > 310 || strings.ContainsFunc(text, unicode.IsControl) {
 			t.Fatalf("%q became %q", body, text)
 		}

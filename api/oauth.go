@@ -147,7 +147,7 @@ func CodeFrom(address, state string) (string, error) {
 	}
 	query := u.Query()
 	if refusal := query.Get("error"); refusal != "" {
-		return "", fmt.Errorf("connect: the service refused: %s", messageIn("", []byte(refusal+" "+query.Get("error_description"))))
+		return "", fmt.Errorf("connect: the service refused: %s", messageIn("", []byte(refusal+" "+query.Get("error_description")), nil))
 	}
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state)) != 1 {
 		return "", errors.New("connect: the address belongs to another attempt (its state differs); begin again")

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -91,7 +90,7 @@ func FuzzTokenAnswer(f *testing.F) {
 		ctx := WithoutRepetition(t.Context())
 		pair, err := a.requestToken(ctx, url.Values{"refresh_token": {old}}, old)
 		if err != nil {
-			if text := err.Error(); strings.Contains(text, secret) || strings.Contains(text, old) && !bytes.Contains(body, []byte(old)) || strings.ContainsFunc(text, unicode.IsControl) {
+			if text := err.Error(); strings.Contains(text, secret) || strings.Contains(text, old) || strings.ContainsFunc(text, unicode.IsControl) {
 				t.Errorf("%d %q: %q", status, body, text)
 			}
 			return
