@@ -7,7 +7,9 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -43,9 +45,12 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// fuzzed is a service without limits that has meetings of two people.
+// fuzzed is a service that has meetings of two people. Its clock goes on by a millisecond whenever
+// it is read, so that no speed of calls reaches its limits.
 func fuzzed(f *testing.F) (s *Service, key string) {
-	s, err := New(f.Context(), Options{Archive: openTestArchive(f, ArchiveDir(f)), Sandbox: true, Logger: zerolog.Nop()})
+	var reads atomic.Int64
+	now := func() time.Time { return testStart.Add(time.Duration(reads.Add(1)) * time.Millisecond) }
+	s, err := New(f.Context(), Options{Archive: openTestArchive(f, ArchiveDir(f)), Sandbox: true, Now: now, Logger: zerolog.Nop()})
 	if err == nil {
 		_, err = s.Load(f.Context(), strings.NewReader(meeting(1)+"\n"+meeting(2, "meeting_type", `"Demo"`, "recorded_by", `{"name":"Bob","email":"bob@acme.example","email_domain":"acme.example","team":"Ops"}`)), "test")
 	}
