@@ -49,6 +49,7 @@
 //	live_test.go      its history, from the first day to the last check
 //	keys_test.go      API keys and webhook secrets, which no log may have
 //	secrets_test.go   likewise, no answer, event or error of a command, message or metric
+//	order_test.go     one order of goroutines, whatever the machine's speed
 //	shrink_test.go    the shortest history that still fails, as a story
 //	planted_test.go   that a planted fault comes back and is shrunk
 //	corpus_test.go    the seeds that once failed, and those of the day

@@ -50,6 +50,7 @@ func TestSimulate(t *testing.T) {
 	if err != nil {
 		t.Skip("only by make simulate: MINUTEBOOK_SEED names the first seed")
 	}
+	keepOrder(t, first)
 	setting := func(name string, usual int) int {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 			return n
