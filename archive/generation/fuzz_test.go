@@ -16,6 +16,7 @@ import (
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"version":2,"lineage":["e"],"files":[{"path":"archive.db.zst"}]}`))
 	f.Add([]byte(`{"version":2,"lineage":["e"],"files":[{"path":"../../etc/passwd"}]}`))
+	f.Add([]byte(`{"version":2,"lineage":["e"],"files":[{"path":"../\u001b[2J"}]}`))
 	f.Add([]byte(`{"version":1,"epoch":"e","files":null}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -29,6 +30,9 @@ func FuzzManifest(f *testing.F) {
 		}
 		m, err := readManifest(t.Context(), folder(dir), "")
 		if err != nil {
+			if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+				t.Errorf("%q", err)
+			}
 			return
 		}
 		for _, file := range m.Files {

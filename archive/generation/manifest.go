@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
 )
 
@@ -106,7 +107,7 @@ type DamagedError struct {
 	Damage []string // a line each, beginning with the file
 }
 
-// Error names up to 20 damages.
+// Error names up to 20 damages, without control characters that a file repeats.
 func (e *DamagedError) Error() string {
 	const most = 20
 	lines := e.Damage
@@ -115,7 +116,7 @@ func (e *DamagedError) Error() string {
 		more = fmt.Sprintf("; and %d more", len(lines)-most)
 		lines = lines[:most]
 	}
-	return fmt.Sprintf("backup %s is damaged: %s%s", e.Dir, strings.Join(lines, "; "), more)
+	return fmt.Sprintf("backup %s is damaged: %s%s", e.Dir, phrase.Tame(strings.Join(lines, "; ")), more)
 }
 
 // signedManifest is the content of the file: the manifest and the hash of its bytes.
