@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func checkRootFile(index string) error {
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", filepath.Base(f.Name()), err)
 	}
-	raw, err := os.ReadFile(f.Name())
+	raw, err := io.ReadAll(f)
 	if err == nil {
 		err = checkBolt(raw)
 	}
