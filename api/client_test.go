@@ -131,9 +131,9 @@ func TestErrorsSayWhatAndKeepSecrets(t *testing.T) {
 // that errors leave out.
 func TestErrorsRepeatNoCredential(t *testing.T) {
 	const key = "key/of+ann"
-	for _, form := range []string{`{"error":"unknown key %s"}`, "unknown key %s.", "x_api_key=key%%2Fof%%2Bann&x"} {
+	for _, form := range []string{`{"error":"unknown key %s"}`, "unknown key %s.", "x_api_key=key%2Fof%2Bann&x"} {
 		for _, cut := range []string{"", "\xa5"} {
-			answer := strings.ReplaceAll(strings.ReplaceAll(form, "%s", key[:4]+cut+key[4:]), "%%", "%")
+			answer := strings.ReplaceAll(form, "%s", key[:4]+cut+key[4:])
 			c, err := NewClient(ClientOptions{BaseURL: testBase, Credential: APIKey(key), HTTP: &http.Client{Transport: &loopback.Transport{
 				Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.WriteHeader(http.StatusUnauthorized)

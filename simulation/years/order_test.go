@@ -25,6 +25,8 @@ func keepOrder(t *testing.T, seed uint64) {
 	}
 }
 
+// holdBackMonitor gives all threads of the process one processor, and the monitor's the lowest
+// priority on it.
 func holdBackMonitor(seed uint64) error {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
