@@ -138,3 +138,30 @@ func TestHeavyReadsThatCanComeLaterTakeWhatIsLeft(t *testing.T) {
 		}
 	})
 }
+
+// TestALowLimitLeavesRecordingsACall makes a walk and requests of recordings under a limit of three
+// calls a minute, a quarter of which is less than a call.
+func TestALowLimitLeavesRecordingsACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter()
+		l.all = 3
+		c := clientOver(t, slow(l, rand.New(rand.NewPCG(7, 8))), nil)
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		var walk sync.WaitGroup
+		walk.Go(func() {
+			for ctx.Err() == nil {
+				c.MeetingsPage(ctx, MeetingQuery{}, "")
+			}
+		})
+		time.Sleep(5 * time.Minute) // the budget has learned the limit
+		asked := -1                 // without the one that the hour ends
+		for ; ctx.Err() == nil; asked++ {
+			c.RequestDownload(WithPriority(ctx, PriorityLater), 1, "")
+		}
+		walk.Wait()
+		if asked < 4 {
+			t.Errorf("%d recordings were asked for in an hour beside a walk; each waits for a quarter of an hour longer than a page at most", asked)
+		}
+	})
+}

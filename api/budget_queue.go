@@ -189,7 +189,7 @@ func (b *Budget) serve() {
 // isReserved reports whether most of the global window is reserved for calls above
 // PriorityLater. A walk requests its next page when it has the one before, so it is
 // rarely in the queue when a window opens. While such work waits, or made a call a
-// moment ago, calls of PriorityLater get a quarter of the window. With the reads
+// moment ago, calls of PriorityLater get a quarter of the window, at least one call. With the reads
 // that follow them that is half: the heavy calls keep their whole limit. Heavy
 // calls of PriorityLater wait until the end of their patience.
 func (b *Budget) isReserved(now time.Time) bool {
@@ -210,7 +210,7 @@ func (b *Budget) mustWait(w *waiter, now time.Time) bool {
 	case w.needs(ClassHeavy):
 		return now.Before(w.due)
 	}
-	return len(b.later) >= b.windows[ClassGlobal].limit/4
+	return len(b.later) >= max(b.windows[ClassGlobal].limit/4, 1)
 }
 
 // isWork reports whether the priority is one of walks or of waiting people, and not

@@ -13,6 +13,7 @@ type limiter struct {
 	mu      sync.Mutex
 	fixed   bool
 	headers bool
+	all     int // the limit of all calls
 	heavy   int // the heavy limit
 	loads   int // the limit of download requests
 	calls   map[Class][]time.Time
@@ -21,7 +22,7 @@ type limiter struct {
 }
 
 func newLimiter() *limiter {
-	return &limiter{headers: true, heavy: 30, loads: 30, calls: map[Class][]time.Time{}}
+	return &limiter{headers: true, all: nominalLimit(ClassGlobal), heavy: 30, loads: 30, calls: map[Class][]time.Time{}}
 }
 
 func (l *limiter) limit(c Class) int {
@@ -31,7 +32,7 @@ func (l *limiter) limit(c Class) int {
 	case ClassDownload:
 		return l.loads
 	}
-	return nominalLimit(c)
+	return l.all
 }
 
 // counted returns the number of calls in the window at now, and the time until it falls.
