@@ -3,12 +3,14 @@ package bucket
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 )
@@ -151,29 +153,51 @@ func (b *Bucket) Entries(ctx context.Context) iter.Seq2[Object, error] {
 	return b.list(ctx, minio.ListObjectsOptions{Prefix: b.prefix})
 }
 
+// listPatience is how long pages of a list without an object are read.
+const listPatience = 10 * time.Minute
+
+// errEmptyPages is a list that does not end.
+var errEmptyPages = errors.New("its list has had only empty pages for ten minutes")
+
 // list yields the objects of a list. It fails where the server sends a page again, without an end:
-// the name is kept of the object at each power of two, and no object is there twice.
+// the name is kept of the object at each power of two, and no object is there twice. It fails too
+// where pages without an object take longer than listPatience.
 func (b *Bucket) list(ctx context.Context, o minio.ListObjectsOptions) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		watch := time.AfterFunc(listPatience, func() { stop(errEmptyPages) })
+		defer watch.Stop()
+		explain := func(err error) error {
+			if err != nil && context.Cause(ctx) == errEmptyPages {
+				err = b.endless(errEmptyPages)
+			}
+			return b.explain(err)
+		}
 		n, kept := 0, ""
 		for info := range b.client.ListObjectsIter(ctx, b.name, o) {
+			watch.Stop() // the caller may be slow
 			if info.Err == nil && n > 0 && info.Key == kept {
-				yield(Object{}, &UnavailableError{Store: b.String(), Err: fmt.Errorf("its list repeats %s", kept), Hint: "see whether the server works, and what is in between"})
+				yield(Object{}, b.endless(fmt.Errorf("its list repeats %s", kept)))
 				return
 			}
 			if n++; n&(n-1) == 0 {
 				kept = info.Key
 			}
-			if !yield(Object{Name: strings.TrimPrefix(info.Key, b.prefix), Size: info.Size}, b.explain(info.Err)) {
+			if !yield(Object{Name: strings.TrimPrefix(info.Key, b.prefix), Size: info.Size}, explain(info.Err)) {
 				return
 			}
+			watch.Reset(listPatience)
 		}
 		if err := ctx.Err(); err != nil {
-			yield(Object{}, b.explain(err))
+			yield(Object{}, explain(err))
 		}
 	}
+}
+
+// endless returns the error of a list without an end.
+func (b *Bucket) endless(err error) error {
+	return &UnavailableError{Store: b.String(), Err: err, Hint: "see whether the server works, and what is in between"}
 }
 
 // Check reads one line of the bucket's list, whose answer names the fault. It fails with
