@@ -22,8 +22,8 @@ import (
 
 // baseURL is how the caller reaches this service, for links in the answer.
 func (s *Service) baseURL(r *http.Request) string {
-	if s.opts.PublicURL != "" {
-		return s.opts.PublicURL
+	if url := *s.publicURL.Load(); url != "" {
+		return url
 	}
 	scheme := "http"
 	if r.TLS != nil {

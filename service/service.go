@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -56,7 +57,7 @@ type Options struct {
 	// sandbox is then read from the data directory, and nothing runs.
 	Offline bool
 	// PublicURL is where callers reach it, without BasePath, for the links it
-	// gives out. Empty: as each caller addressed it.
+	// gives out. Empty: as each caller addressed it. SetPublicURL changes it.
 	PublicURL string
 	// Generation is how long a video takes from its request to completed.
 	Generation time.Duration
@@ -112,6 +113,7 @@ type Service struct {
 	strict    *strict.Cache
 	client    *http.Client // for webhooks and callbacks
 	handler   http.Handler
+	publicURL atomic.Pointer[string]
 	slots     chan struct{} // one per request being answered
 	timeouts  timeouts
 	streams   streams
@@ -155,6 +157,13 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 	return s, nil
 }
 
+// SetPublicURL changes where callers reach it, for the links that it gives out from now on.
+// Empty: as each caller addresses it.
+func (s *Service) SetPublicURL(url string) {
+	url = strings.TrimSuffix(url, "/")
+	s.publicURL.Store(&url)
+}
+
 func (s *Service) setDefaults() {
 	o := &s.opts
 	if o.Uptime == nil {
@@ -172,7 +181,7 @@ func (s *Service) setDefaults() {
 	if o.Audio == nil {
 		o.Audio = sample.Audio
 	}
-	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
+	s.SetPublicURL(o.PublicURL)
 	s.now, s.uptime = o.Now, o.Uptime
 	s.client = outbound.NewClient(outbound.Options{AllowPrivate: o.AllowPrivate, Timeout: deliveryTimeout, FreshConns: true})
 	if o.Transport != nil {

@@ -284,6 +284,9 @@ func (d *daemon) adopt(p prepared) error {
 	}
 	d.opts.LogLevel.set(p.cfg.Log.Level)
 	d.mu.Lock()
+	if d.own != nil {
+		d.own.SetPublicURL(urlOfService(p.cfg))
+	}
 	close(d.changed)
 	d.changed = make(chan struct{})
 	d.mu.Unlock()

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,11 +18,14 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"minutebook/api"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/media"
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/durable"
 	"minutebook/internal/phrase"
+	"minutebook/service"
 	"minutebook/web/access"
 	"minutebook/web/accounts"
 )
@@ -60,10 +66,11 @@ type loadedDaemon struct {
 // startLoaded starts a daemon whose people connect accounts, of which Ann has one. Nobody
 // answers for the service.
 func startLoaded(t *testing.T) *loadedDaemon {
-	const service = "http://127.0.0.1:1/external/v1"
+	const upstream = "http://127.0.0.1:1/external/v1"
 	cfg := config.Default()
 	cfg.DataDir, cfg.Web.Listen, cfg.Web.Access, cfg.Web.PublicURL = t.TempDir(), "127.0.0.1:0", config.AccessPeople, "http://localhost:8377"
-	cfg.Web.Accounts = config.OwnAccounts{Keys: strings.Repeat("0f", 32), BaseURL: service}
+	cfg.Service.Enabled = true
+	cfg.Web.Accounts = config.OwnAccounts{Keys: strings.Repeat("0f", 32), BaseURL: upstream}
 	l := &loadedDaemon{T: t, next: cfg}
 	ctx, cancel := context.WithCancel(context.Background())
 	d, err := startDaemon(ctx, &cfg, zerolog.Nop(), appOptions{Create: true, Load: l.load, LogLevel: &logLevel{}, ConnectedInterval: 20 * time.Millisecond})
@@ -79,7 +86,7 @@ func startLoaded(t *testing.T) *loadedDaemon {
 	}
 	ann, err := people.AddPerson(t.Context(), access.ActorCommand, "ann@acme.example", "Ann", false)
 	if err == nil {
-		_, err = people.Connect(t.Context(), ann.Actor(), access.Account{Person: ann.ID, Address: ann.Address(), Kind: access.AccountKey, BaseURL: service}, []byte("key"))
+		_, err = people.Connect(t.Context(), ann.Actor(), access.Account{Person: ann.ID, Address: ann.Address(), Kind: access.AccountKey, BaseURL: upstream}, []byte("key"))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -213,6 +220,43 @@ func TestReloadOfMailReachesThePage(t *testing.T) {
 			t.Errorf("the page is another one: %v, want %v", now != before, isNew)
 		}
 		before = l.page.current.Load()
+	}
+}
+
+// TestReloadOfTheAddressReachesTheService has other addresses of the page loaded: the links that the
+// service's interface gives out follow, with and without a path and TLS, which a request does not tell.
+func TestReloadOfTheAddressReachesTheService(t *testing.T) {
+	t.Parallel()
+	l := startLoaded(t)
+	archivetest.Apply(t, l.archive, time.Now(), archivetest.Meeting(1, "Walrus", "One walrus."))
+	archivetest.Attach(t, l.archive, 1, "a recording")
+	if err := l.archive.PutAccountPerson(t.Context(), "main", "bob@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	key, err := l.service.CreateKey(t.Context(), "bob@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const asked = "http://127.0.0.1:8377"
+	for address, want := range map[string]string{"https://minutes.example/arch": "https://minutes.example/arch", "http://localhost:8377": asked, "https://other.example": "https://other.example"} {
+		l.mu.Lock()
+		l.next.Web.PublicURL = address
+		l.mu.Unlock()
+		if _, err := l.loadAgain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var d api.Download
+		for path, method := asked+service.BasePath+"/recordings/1/download", http.MethodPost; d.Status != api.DownloadCompleted; path, method = asked+service.BasePath+"/recordings/1/downloads/"+d.DownloadID, http.MethodGet {
+			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+			r.Header.Set("X-Api-Key", key)
+			w := httptest.NewRecorder()
+			if l.service.Handler().ServeHTTP(w, r); w.Code/100 != 2 || json.Unmarshal(w.Body.Bytes(), &d) != nil {
+				t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+			}
+		}
+		if link := d.Video.Or(api.DownloadFile{}).URL; !strings.HasPrefix(link, want+service.BasePath+"/media/") {
+			t.Errorf("with the page at %s the link is %s", address, link)
+		}
 	}
 }
 
