@@ -38,11 +38,16 @@ type Maintenance struct {
 	Damage *archive.Damage `json:"damage,omitempty"`
 }
 
+// sourceError is a fault of the backups that a repair is to read: the archive was not looked at.
+type sourceError struct{ error }
+
+func (e sourceError) Unwrap() error { return e.error }
+
 // verify checks the archive and the index. Its events are the damages.
 func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
 	began := h.Archive.Now()
 	sum, err := guarded(h, UpkeepVerify, func() (*archive.Verified, error) { return h.check(ctx, q, emit) })
-	if errors.Is(err, archive.ErrForgottenMeanwhile) {
+	if source := (sourceError{}); errors.As(err, &source) || errors.Is(err, archive.ErrForgottenMeanwhile) {
 		return nil, err
 	}
 	if err != nil {
@@ -59,7 +64,7 @@ func (h Deps) checkArchive(ctx context.Context, q VerifyRequest, emit Emit) (sum
 	if q.Repair && q.From != "" {
 		keys, failed := ReadIdentities(q.Identity)
 		if failed != nil {
-			return sum, failed
+			return sum, sourceError{failed}
 		}
 		var done func()
 		ctx, done = h.Archive.UntilForget(ctx)
@@ -70,7 +75,7 @@ func (h Deps) checkArchive(ctx context.Context, q VerifyRequest, emit Emit) (sum
 			done()
 		}()
 		if o.From, err = h.Archive.OpenBackupSource(ctx, q.From, keys...); err != nil {
-			return sum, err
+			return sum, sourceError{err}
 		}
 		defer o.From.Close()
 	}

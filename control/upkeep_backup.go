@@ -18,14 +18,17 @@ func (h Deps) isPlanned(place string) bool {
 }
 
 // recordBackup notes a backup. One that a person makes in another place than the daemon ends
-// neither the failure nor the warnings of the daemon's, and makes up for no missed run.
+// neither the failure nor the warnings of the daemon's, and makes up for no missed run. Nor is its
+// failure one of the daemon's; without a plan it counts in a place that has backups, since in
+// others the path may be mistyped.
 func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time, r backup.Result, failure error) error {
 	u, err := h.UpkeepState(ctx, UpkeepBackup)
 	if err != nil {
 		return errors.Join(failure, err)
 	}
 	result := fmt.Sprintf("%s in %s, %s", r.Generation, q.Destination, phrase.Meetings(r.Manifest.Meetings))
-	if !q.Scheduled && !h.isPlanned(q.Destination) && h.isPlanned(u.At) {
+	isElsewhere, isMistyped := !q.Scheduled && !h.isPlanned(q.Destination), failure != nil && (h.Proof.From != "" || !u.isIn(q.Destination))
+	if isElsewhere && (h.isPlanned(u.At) || isMistyped) {
 		if ctx.Err() != nil || failure != nil {
 			return failure
 		}

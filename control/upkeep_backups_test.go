@@ -113,3 +113,56 @@ func TestABackupElsewhereEndsNoFailure(t *testing.T) {
 		t.Errorf("after a failure elsewhere: %+v, %v", u, err)
 	}
 }
+
+// TestAMistypedPathIsNoFailureOfTheDaemon names places without backups to commands: the person has
+// the error, and the daemon's jobs are as before. A failure where backups are made is one.
+func TestAMistypedPathIsNoFailureOfTheDaemon(t *testing.T) {
+	a, _, _ := indexed(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deps := control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(), Activities: &control.Activities{}}
+	state := func(job string) control.UpkeepState {
+		t.Helper()
+		u, err := deps.UpkeepState(t.Context(), job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	backUp := func(to string) error {
+		_, err := control.Call[backup.Result](t.Context(), control.Operations(deps), "backup", control.BackupRequest{Destination: to, Keep: 7}, nil)
+		return err
+	}
+	verify := func(q control.VerifyRequest) error {
+		_, err := control.Call[archive.Verified](t.Context(), control.Operations(deps), "verify", q, nil)
+		return err
+	}
+	for _, planned := range []string{"", filepath.Join(dir, "planned")} {
+		deps.Proof.From = planned
+		if err := backUp(file); err == nil || state(control.UpkeepBackup).Error != "" {
+			t.Errorf("planned in %q, a backup into a file: %v, %+v", planned, err, state(control.UpkeepBackup))
+		}
+		for _, q := range []control.VerifyRequest{{Repair: true, From: filepath.Join(dir, "none")}, {Repair: true, From: dir, Identity: filepath.Join(dir, "none")}} {
+			if err := verify(q); err == nil || state(control.UpkeepVerify).Error != "" {
+				t.Errorf("a repair from %s: %v, %+v", q.From, err, state(control.UpkeepVerify))
+			}
+		}
+	}
+	deps.Proof.From = ""
+	made := filepath.Join(dir, "made")
+	if err := backUp(made); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(made, made+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(made, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := backUp(made); err == nil || state(control.UpkeepBackup).Error == "" {
+		t.Errorf("a backup that fails where one was made: %v, %+v", err, state(control.UpkeepBackup))
+	}
+}
