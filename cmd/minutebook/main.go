@@ -63,19 +63,26 @@ type output struct {
 }
 
 // Write implements [io.Writer].
-func (o *output) Write(p []byte) (int, error) {
-	n, err := o.Writer.Write(p)
+func (o *output) Write(p []byte) (int, error) { return o.remember(o.Writer.Write(p)) }
+
+func (o *output) remember(n int, err error) (int, error) {
 	if o.err == nil {
 		o.err = err
 	}
 	return n, err
 }
 
+// rawOutput is the stream below an output, which remembers its failures too.
+type rawOutput struct{ *output }
+
+// Write implements [io.Writer].
+func (o rawOutput) Write(p []byte) (int, error) { return o.remember(rawStream(o.Writer).Write(p)) }
+
 // rawStream returns the stream below a plainWriter, for output that has no words of
 // others and moves the cursor.
 func rawStream(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
-		return rawStream(o.Writer)
+		return rawOutput{o}
 	}
 	if plain, ok := w.(plainWriter); ok {
 		return plain.file

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // TestOnlyAMissingConfigurationIsNone names a configuration by its variable beside a data
@@ -55,6 +57,28 @@ func TestOutputThatIsLostIsNoSuccess(t *testing.T) {
 	} {
 		if code, said := perform(true, args...); code != 1 || !strings.Contains(said, "no space left on device") {
 			t.Errorf("%s: exit code %d, %q", args, code, said)
+		}
+	}
+}
+
+// TestLostProgressIsNoSuccess has a sync print to a full disk: a script would take no output for
+// nothing new.
+func TestLostProgressIsNoSuccess(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	upstream := start(t, "service", "--data", t.TempDir())
+	_, key, _ := strings.Cut(<-upstream.lines, " ")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, []byte(accountConfig(filepath.Join(dir, "data"), upstream.url+servicePath, key)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "init", "-c", file)
+	for _, args := range [][]string{{"sync"}, {"sync", "--json"}} {
+		var errs strings.Builder
+		m := &Main{Stdout: fullDisk{}, Stderr: &errs}
+		if code := m.Run(t.Context(), append(args, "-c", file)); code != 1 || !strings.Contains(errs.String(), "no space left on device") {
+			t.Errorf("%s: exit code %d, %q", args, code, errs.String())
 		}
 	}
 }

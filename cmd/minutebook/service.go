@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -84,6 +87,11 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 		return err
 	}
 	defer l.Close()
+	for _, name := range append(slices.Clone(o.load), o.directory) { // before anything is made
+		if _, err := os.Stat(name); name != "" && err != nil {
+			return fmt.Errorf("load the sandbox: %w", err)
+		}
+	}
 	a, err := archive.Open(ctx, archive.Options{Dir: cfg.DataDir, Create: true, Logger: log, Now: time.Now, Schemas: sideSchemas()})
 	if err != nil {
 		return err
@@ -93,7 +101,7 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 			log.Info().Msg("stopped")
 		}
 	}()
-	if err := refuseServiceMark(ctx, a, cfg.DataDir); err != nil {
+	if err := refuseRealMeetings(ctx, a, cfg.DataDir); err != nil {
 		return err
 	}
 	commands, err := control.OpenSocket(ctx, cfg.DataDir)
@@ -107,12 +115,23 @@ func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
 	return nil
 }
 
-// refuseServiceMark fails for an archive that reads from a service: a sandbox would mix
-// invented meetings and people with those of real ones.
-func refuseServiceMark(ctx context.Context, a *archive.Archive, dir string) error {
+// refuseRealMeetings fails for an archive that reads from a service, or has meetings and no state of
+// a sandbox: a sandbox would mix invented meetings and people with those of real ones. Nothing is
+// changed then.
+func refuseRealMeetings(ctx context.Context, a *archive.Archive, dir string) error {
 	url, err := a.Mark(ctx, serviceMark)
-	if err == nil && url != nil {
-		err = &usageError{fmt.Errorf("run the service: %s is an archive of %s and no sandbox; name another directory with --data", dir, url)}
+	switch {
+	case err != nil:
+		return err
+	case url != nil:
+		return &usageError{fmt.Errorf("run the service: %s is an archive of %s and no sandbox; name another directory with --data", dir, url)}
+	}
+	if _, err := os.Stat(filepath.Join(dir, service.DatabaseName)); !errors.Is(err, fs.ErrNotExist) {
+		return err // [service.New] reads whether it is a sandbox
+	}
+	counts, err := a.Counts(ctx)
+	if err == nil && counts.Meetings+counts.Forgotten > 0 {
+		err = &usageError{fmt.Errorf("run the service: %s is an archive with meetings and no sandbox; name another directory with --data", dir)}
 	}
 	return err
 }

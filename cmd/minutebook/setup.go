@@ -127,7 +127,9 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, path string, a set
 	if err := a.check(path); err != nil {
 		return &usageError{fmt.Errorf("set up: %w", err)}
 	}
-	if !a.offline {
+	if a.offline {
+		a.baseURL = serviceAddress(a.baseURL)
+	} else {
 		p := m.probeService(ctx, a.baseURL, a.key, newProbeBudget())
 		if ctx.Err() != nil {
 			return errNotAnswered

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -280,6 +281,11 @@ const probeTime = 15 * time.Second
 // servicePath ends the address of every service.
 const servicePath = "/external/v1"
 
+// serviceAddress returns the address of a service that a person has given with its path or without.
+func serviceAddress(given string) string {
+	return strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(given), "/"), servicePath) + servicePath
+}
+
 // probed says how a service answers to a key.
 type probed struct {
 	BaseURL string // where it answers, which may be below the address that was given
@@ -290,12 +296,8 @@ type probed struct {
 // probeService tries an API key at an address, and, where the address does not end as
 // that of a service, below it first.
 func (m *Main) probeService(ctx context.Context, address, key string, budget *api.Budget) (p probed) {
-	address = strings.TrimRight(strings.TrimSpace(address), "/")
-	candidates := []string{address}
-	if !strings.HasSuffix(address, servicePath) {
-		candidates = []string{address + servicePath, address}
-	}
-	for i, candidate := range candidates {
+	given := strings.TrimRight(strings.TrimSpace(address), "/")
+	for i, candidate := range slices.Compact([]string{serviceAddress(address), given}) {
 		err := m.tryKey(ctx, candidate, key, budget)
 		var answer *api.Error
 		reached := err == nil || errors.As(err, &answer) && !isFailing(err) || api.IsUnusable(err)
