@@ -89,6 +89,9 @@ func (c *Config) validateDigest(names map[string]bool, bad func(string, string, 
 	if n.Digest != "" && n.Digest != "daily" && n.Digest != "weekly" {
 		bad("notify.digest", "%q is none of daily, weekly", n.Digest)
 	}
+	if n.Digest != "" && n.Mail.Host == "" && len(n.Hooks) == 0 {
+		bad("notify.digest", "needs a channel: [notify.mail] or [[notify.hooks]]")
+	}
 	if _, err := time.Parse("15:04", n.DigestAt); err != nil {
 		bad("notify.digest_at", "%q is no time such as 07:30", n.DigestAt)
 	}
@@ -118,7 +121,9 @@ func (c *Config) validateNotify(bad func(string, string, ...any)) {
 	if n.Heartbeat != "" && !isHTTP(n.Heartbeat) {
 		bad("notify.heartbeat", "is no http or https address")
 	}
-	if m := n.Mail; m.Host != "" {
+	if m := n.Mail; m.Host == "" && (m.From != "" || len(m.To) > 0 || m.Username != "") {
+		bad("notify.mail.host", "is missing")
+	} else if m.Host != "" {
 		if m.From == "" || len(m.To) == 0 {
 			bad("notify.mail", "needs from and to")
 		}

@@ -67,6 +67,9 @@ func (c *Config) validate(bad complain) {
 	c.validateImport(bad)
 	c.validateUpkeep(bad)
 	c.validateNotify(bad)
+	if c.Media.MinFree < 0 {
+		bad("media.min_free_bytes", "%d is less than 0", c.Media.MinFree)
+	}
 	if at := c.Media.URL; bucket.IsAddress(at) {
 		if err := bucket.Check(at); err != nil {
 			bad("media.url", "%v", err)
@@ -74,6 +77,11 @@ func (c *Config) validate(bad complain) {
 	} else if !isMediaDir(at) {
 		bad("media.url", "is none of file:, file:///path and s3://bucket/prefix") // the address may have credentials
 	}
+}
+
+// hasMore reports whether an address has a user, a query or a fragment: a path is put behind it.
+func hasMore(u *url.URL) bool {
+	return u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != ""
 }
 
 // isMediaDir reports whether media.url names a directory.
@@ -96,9 +104,16 @@ func (c *Config) validateListeners(bad func(string, string, ...any)) {
 		u, err := url.Parse(r.PublicURL)
 		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopbackName(u.Hostname())) {
 			bad("receiver.public_url", "is no https address, which deliveries need; write one such as https://hooks.example.org")
+		} else if hasMore(u) {
+			bad("receiver.public_url", "has a user, a query or a fragment; write only scheme, host and path")
 		}
 		if r.Listen == "" {
 			bad("receiver.listen", "is missing, but receiver.public_url is set")
+		}
+	}
+	if at := c.Service.PublicURL; at != "" {
+		if u, err := url.Parse(at); err != nil || !isHTTP(at) || hasMore(u) {
+			bad("service.public_url", "is no http or https address of scheme, host and path; write one such as https://minutes.example")
 		}
 	}
 	if (r.TLSCert == "") != (r.TLSKey == "") {
@@ -135,7 +150,7 @@ func (c *Config) validateAccounts(bad func(string, string, ...any)) {
 		u, err := url.Parse(a.BaseURL)
 		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 			bad(at+".base_url", "is no http or https address; it includes /external/v1")
-		} else if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		} else if hasMore(u) {
 			bad(at+".base_url", "has a user, a query or a fragment; write it without")
 		}
 		if p, err := mail.ParseAddress(a.Email); a.Email != "" && (err != nil || p.Address != a.Email) {
