@@ -27,16 +27,19 @@ type Client struct {
 // none listens. Where another user's process listens, it returns an error that
 // names the user: requests may have secrets, and the answers could be false.
 func Dial(ctx context.Context, dataDir string) (*Client, error) {
-	path, err := socketPath(dataDir)
+	path, link, err := socketPath(dataDir)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFolder(path); errors.Is(err, os.ErrNotExist) {
+	if target, err := os.Readlink(link); err == nil {
+		path = target
+	}
+	if err := checkFolder(path, dataDir); errors.Is(err, os.ErrNotExist) {
 		return nil, ErrNoDaemon
 	} else if err != nil {
 		return nil, fmt.Errorf("find the daemon: %w", err)
 	}
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return dialOwn(ctx, path) }
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return dialOwn(ctx, path, dataDir) }
 	probe, err := dial(ctx, "", "")
 	if err != nil {
 		return nil, err
@@ -45,8 +48,8 @@ func Dial(ctx context.Context, dataDir string) (*Client, error) {
 	return &Client{http: http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
 }
 
-// dialOwn connects to a socket on which a trusted user listens.
-func dialOwn(ctx context.Context, path string) (net.Conn, error) {
+// dialOwn connects to the socket of a data directory, on which a trusted user listens.
+func dialOwn(ctx context.Context, path, dataDir string) (net.Conn, error) {
 	c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
 		return nil, ErrNoDaemon
@@ -56,7 +59,7 @@ func dialOwn(ctx context.Context, path string) (net.Conn, error) {
 		c.Close()
 		return nil, fmt.Errorf("find out who listens on %s: %w", path, err)
 	}
-	if !isTrusted(uid, path) {
+	if !isTrusted(uid, dataDir) {
 		c.Close()
 		return nil, fmt.Errorf("find the daemon: user %d listens on %s, and that is not you; remove this socket", uid, path)
 	}

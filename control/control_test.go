@@ -148,7 +148,7 @@ func TestDaemonThatStopsIsAnError(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	dir := t.TempDir()
-	path, err := socketPath(dir)
+	path, _, err := socketPath(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestAnEndedOperationSaysSo(t *testing.T) {
 
 func TestSocketOfDeadProcessIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	path, err := socketPath(dir)
+	path, _, err := socketPath(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,14 +217,25 @@ func TestLongPathGoesToRuntimeDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	path, err := socketPath(dir)
+	path, _, err := socketPath(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(path) > maxSocketPath || strings.HasPrefix(path, dir) {
 		t.Fatalf("socket at %s", path)
 	}
-	defer serve(t, dir, operations(nil))()
+	stop := serve(t, dir, operations(nil))
+	for _, runtime := range []string{os.Getenv("XDG_RUNTIME_DIR"), t.TempDir(), ""} { // of the command, as that of a unit and of a login
+		t.Setenv("XDG_RUNTIME_DIR", runtime)
+		if _, err := Dial(t.Context(), dir); err != nil {
+			t.Errorf("with the runtime directory %q: %v", runtime, err)
+		}
+	}
+	stop()
+	if _, err := Dial(t.Context(), dir); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("after the daemon's end: %v", err)
+	}
+	defer serve(t, dir, operations(nil))() // in another runtime directory than the first
 	if _, err := Dial(t.Context(), dir); err != nil {
 		t.Error(err)
 	}

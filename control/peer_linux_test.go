@@ -144,7 +144,7 @@ func TestAFolderOfOthersIsRefused(t *testing.T) {
 	if err := os.Chown(dir, stranger, stranger); err != nil {
 		t.Fatal(err)
 	}
-	path, err := socketPath(data)
+	path, _, err := socketPath(data)
 	if err != nil {
 		t.Fatal(err)
 	}
