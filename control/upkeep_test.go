@@ -260,7 +260,7 @@ func TestAPanicFailsTheJobAlone(t *testing.T) {
 		return archivetest.Epoch
 	})
 	h := control.Deps{Archive: a, Logger: zerolog.Nop(), Activities: &control.Activities{}}
-	request := control.BackupRequest{Destination: filepath.Join(t.TempDir(), "usb"), Keep: 1}
+	request := control.BackupRequest{Destination: filepath.Join(t.TempDir(), "usb"), Keep: 1, Scheduled: true}
 	looks.Store(0)
 	_, err := control.Call[backup.Result](t.Context(), control.Operations(h), "backup", request, nil)
 	u, _ := h.UpkeepState(t.Context(), control.UpkeepBackup)
