@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/internal/testrun"
 )
@@ -80,5 +81,34 @@ func TestChangesByTheInterface(t *testing.T) {
 	post(404, "/api/v1/saved-searches/x/delete", "")
 	if resp, _ := s.submit("/api/v1/saved-searches", `{"name":"x","query":"x"}`, "Content-Type", "application/json", "Sec-Fetch-Site", "cross-site"); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("another site saves searches: %s", resp.Status)
+	}
+}
+
+// TestASavedSearchIsChangedAsItWasRead makes each change of a saved search with the changed_at
+// of the list, at times between two seconds, and then with one of before.
+func TestASavedSearchIsChangedAsItWasRead(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", ""))
+	s.now.Store(new(at.Add(123 * time.Millisecond)))
+	if status, body := s.postJSON("/api/v1/saved-searches", `{"name":"Walrus","query":"walrus"}`); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	for _, change := range []string{"rename", "feed", "end-feed", "notify", "delete"} {
+		var list struct {
+			Saved []savedRequest `json:"saved_searches"`
+		}
+		_, body := s.get("/api/v1/saved-searches")
+		if err := json.Unmarshal([]byte(body), &list); err != nil || len(list.Saved) != 1 {
+			t.Fatalf("before %s: %v %s", change, err, body)
+		}
+		for _, each := range []struct {
+			seen time.Time
+			want int
+		}{{list.Saved[0].ChangedAt.Add(-time.Millisecond), 409}, {list.Saved[0].ChangedAt, 200}} {
+			status, body := s.postJSON("/api/v1/saved-searches/1/"+change, fmt.Sprintf(`{"name":"Seals","query":"seal","changed_at":%q}`, each.seen.Format(time.RFC3339Nano)))
+			if status != each.want {
+				t.Errorf("%s as of %s: %d, want %d: %s", change, each.seen, status, each.want, body)
+			}
+		}
 	}
 }

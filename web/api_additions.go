@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"minutebook/api"
 	"minutebook/archive/notes"
 )
 
@@ -134,19 +133,19 @@ func (s *server) apiLooked(w http.ResponseWriter, r *http.Request) error {
 
 // savedJSON is a saved search.
 type savedJSON struct {
-	ID        int64    `json:"id"`
-	Name      string   `json:"name"`
-	Query     string   `json:"query"`
-	HasFeed   bool     `json:"has_feed"`
-	Notify    string   `json:"notify,omitempty"`
-	CreatedAt api.Time `json:"created_at"`
-	ChangedAt api.Time `json:"changed_at"`
-	Feed      string   `json:"feed,omitempty"`   // the address of a feed that was just made
-	Secret    string   `json:"secret,omitempty"` // of webhooks that were just asked for
+	ID        int64     `json:"id"`
+	Name      string    `json:"name"`
+	Query     string    `json:"query"`
+	HasFeed   bool      `json:"has_feed"`
+	Notify    string    `json:"notify,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	ChangedAt time.Time `json:"changed_at"`       // to the millisecond: it comes back in a savedRequest
+	Feed      string    `json:"feed,omitempty"`   // the address of a feed that was just made
+	Secret    string    `json:"secret,omitempty"` // of webhooks that were just asked for
 }
 
 func newSavedJSON(s notes.SavedSearch) savedJSON {
-	return savedJSON{ID: s.ID, Name: s.Name, Query: s.Query, HasFeed: s.HasFeed, Notify: s.Notify, CreatedAt: api.TimeOf(s.CreatedAt), ChangedAt: api.TimeOf(s.ChangedAt)}
+	return savedJSON{ID: s.ID, Name: s.Name, Query: s.Query, HasFeed: s.HasFeed, Notify: s.Notify, CreatedAt: s.CreatedAt.UTC(), ChangedAt: s.ChangedAt.UTC()}
 }
 
 // apiSaved answers with the visitor's saved searches.
