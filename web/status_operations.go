@@ -5,9 +5,11 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -109,10 +111,47 @@ func (s *server) readOperations(ctx context.Context, state *daemonState) (*opera
 		return nil, err
 	}
 	for _, d := range list {
-		o.Quarantined = append(o.Quarantined, deliveryJSON{d.ID, d.Account, d.Kind, d.ReceivedAt, d.Reason})
+		reason, err := s.reasonOf(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		o.Quarantined = append(o.Quarantined, deliveryJSON{d.ID, d.Account, d.Kind, d.ReceivedAt, reason})
 	}
 	o.InProgress, err = s.readDownloads(ctx, o.InProgress)
 	return o, err
+}
+
+// misaddressed is the reason of a callback that says it is about another recording than its
+// address was given for.
+var misaddressed = regexp.MustCompile(`(?s)^(it is about) recording (.*), and (its address was given for) [0-9]+$`)
+
+// reasonOf returns why a delivery is in quarantine, without the meetings that the visitor does not
+// see. The fault itself stays: admins need it also where nobody sees the meeting yet.
+func (s *server) reasonOf(ctx context.Context, d inbox.Delivery) (string, error) {
+	about := []int64{d.RecordingID}
+	if m := misaddressed.FindStringSubmatch(d.Reason); m != nil {
+		other, err := strconv.ParseInt(m[2], 10, 64)
+		if err != nil {
+			other = -1 // which nobody sees: it may be any text
+		}
+		about = append(about, other)
+	}
+	for _, id := range about {
+		if hidden, err := s.isHidden(ctx, id); err != nil {
+			return "", err
+		} else if hidden {
+			return withoutMeeting(d.Reason, d.RecordingID), nil
+		}
+	}
+	return d.Reason, nil
+}
+
+// withoutMeeting takes the numbers of meetings out of the reason of a delivery about one.
+func withoutMeeting(reason string, id int64) string {
+	number := strconv.FormatInt(id, 10)
+	reason = misaddressed.ReplaceAllString(reason, "$1 another recording than $3")
+	reason = strings.ReplaceAll(reason, "apply observation of "+number+": ", "")
+	return regexp.MustCompile(`\b`+number+`\b`).ReplaceAllLiteralString(reason, "…")
 }
 
 // readDownloads adds the recordings that are being fetched.

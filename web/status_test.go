@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -88,6 +90,46 @@ func TestQuarantinedDeliveriesAreReplayed(t *testing.T) {
 	for _, id := range []string{"2", "x", "-1"} {
 		if resp := s.post("/api/v1/deliveries/"+id+"/replay", nil); resp.StatusCode != http.StatusNotFound {
 			t.Errorf("delivery %s: %d", id, resp.StatusCode)
+		}
+	}
+}
+
+// TestQuarantineNamesNoHiddenMeeting asks, as an admin who sees one of two meetings, for the
+// reasons of deliveries about both and about one that is not there yet.
+func TestQuarantineNamesNoHiddenMeeting(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t, meeting(4711, "Secret plan", "2026-06-30T15:00:00Z", ""),
+		json.RawMessage(strings.ReplaceAll(string(meeting(8822, "Open plan", "2026-06-30T16:00:00Z", "")), "ana@acme", "bea@other")))
+	box, n := s.archive.Inbox(), int64(0)
+	quarantine := func(d inbox.Delivery, reason string) {
+		n++ // their numbers are in order
+		d.Account, d.WebhookID = "acme", fmt.Sprint("msg_", n)
+		_, err := box.Put(t.Context(), d)
+		must(t, err)
+		must(t, box.Settle(t.Context(), inbox.Outcome{ID: n, RecordingID: d.RecordingID, Quarantine: reason}))
+	}
+	for _, id := range []int64{4711, 8822, 9933} {
+		err := &archive.ObservationError{RecordingID: id, Err: fmt.Errorf("part of %d: it is too big", id)}
+		quarantine(inbox.Delivery{RecordingID: id, Body: []byte("{}")}, err.Error())
+	}
+	for _, ids := range [][2]string{{"8822", "4711"}, {"4711", "8822"}, {"8822", `"Secret"`}, {"8822", "8823"}} {
+		id, _ := strconv.ParseInt(ids[0], 10, 64) // digits
+		d := inbox.Delivery{Kind: inbox.KindSummary, RecordingID: id, Body: []byte(`{"recording_id":` + ids[1] + `}`)}
+		_, err := archive.FromDelivery(d)
+		quarantine(d, err.Error())
+	}
+	for _, address := range []string{"/status", "/api/v1/status", "/api/v1/status/events?events=1"} {
+		s.shows(200, address, "apply observation of 4711: part of 4711: it is too big", "apply observation of 9933", "it is about recording 8823, and its address was given for 8822")
+		_, body := s.get(address, adminBea...)
+		for _, secret := range []string{"4711", "9933", "8823", "Secret"} {
+			if strings.Contains(body, secret) {
+				t.Errorf("%s tells an admin who does not see the meetings %q: %s", address, secret, body)
+			}
+		}
+		for _, want := range []string{"apply observation of 8822: part of 8822: it is too big", "part of …: it is too big", "it is about another recording than its address was given for"} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not hold %q: %s", address, want, body)
+			}
 		}
 	}
 }
