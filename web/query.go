@@ -84,13 +84,14 @@ type option struct {
 // dateFields are the fields of the query language about a meeting's date.
 var dateFields = []string{"after", "before", "on", "last"}
 
+// newControls returns the form of a query. What it cannot show, such as after:4w, it leaves empty.
 func newControls(q *query.Query, text string) controls {
 	c := controls{Query: text, Sort: q.Sort, From: shiftDay(first(q.Values("after")), 0), To: shiftDay(first(q.Values("before")), -1)}
 	if in := q.Values("in"); len(in) == 1 {
 		c.Where = in[0]
 	}
 	c.Sorts = options(c.Sort, "", "Best first", query.SortDate, "Newest first")
-	c.Wheres = options(c.Where, "", "Anywhere", "transcript", "Said", "summary", "Summary", "actions", "Action items", "highlights", "Highlights", "title", "Titles")
+	c.Wheres = options(c.Where, "", "Anywhere", "transcript", "Said", "summary", "Summary", "actions", "Action items", "highlights", "Highlights", "title", "Titles", "crm", "CRM")
 	return c
 }
 
@@ -111,25 +112,34 @@ func options(chosen string, pairs ...string) []option {
 }
 
 // refine answers /refine?q=&sort=&where=&from=&to=: it leads to the results of the query
-// with these written into it.
+// with these written into it. Of fields as the form showed them the query keeps its own words.
 func (s *server) refine(w http.ResponseWriter, r *http.Request) error {
 	form := r.URL.Query()
 	q, err := query.Parse(form.Get("q"))
 	if err != nil {
 		return s.seeOther(w, r, searchAddress(form.Get("q"))) // which shows the mistake
 	}
-	if where := form.Get("where"); where != "" || len(q.Values("in")) < 2 {
+	shown := newControls(q, "")
+	if where := form.Get("where"); where != shown.Where {
 		q = q.With("in", filled(where)...)
 	}
-	from, to := shiftDay(form.Get("from"), 0), shiftDay(form.Get("to"), 1)
-	if from != "" || to != "" {
-		q = q.Without(dateFields...)
-	} else {
-		q = q.Without("after", "before")
+	if from := shiftDay(form.Get("from"), 0); from != shown.From {
+		q = withDay(q, "after", from)
 	}
-	q = q.With("after", filled(from)...).With("before", filled(to)...)
+	if to := shiftDay(form.Get("to"), 0); to != shown.To {
+		q = withDay(q, "before", shiftDay(to, 1))
+	}
 	q.Sort = form.Get("sort")
 	return s.seeOther(w, r, resultsAddress(q.String())) // a value that is none is shown as a mistake there
+}
+
+// withDay returns the query with a day for after: or before:, without any for "". A day takes the
+// place of on: and last: too.
+func withDay(q *query.Query, field, day string) *query.Query {
+	if day != "" {
+		q = q.Without("on", "last")
+	}
+	return q.With(field, filled(day)...)
 }
 
 // filled returns a value as a list, none for "".
@@ -151,6 +161,7 @@ func resultsAddress(text string) string {
 
 // readDay reads the first day of a day, month or year as the query language writes them.
 func readDay(text string) (day time.Time, ok bool) {
+	text = strings.ReplaceAll(text, "/", "-")
 	for _, layout := range []string{"2006-1-2", "2006-1", "2006"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, true
@@ -160,11 +171,11 @@ func readDay(text string) (day time.Time, ok bool) {
 }
 
 // shiftDay returns the day so many days after the first of a day, month or year, and ""
-// for any other text.
+// for any other text, and before the year 1, where browsers know no day.
 func shiftDay(text string, days int) string {
 	t, ok := readDay(text)
-	if !ok {
+	if t = t.AddDate(0, 0, days); !ok || t.Year() < 1 {
 		return ""
 	}
-	return t.AddDate(0, 0, days).Format(time.DateOnly)
+	return t.Format(time.DateOnly)
 }

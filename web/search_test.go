@@ -17,6 +17,7 @@ import (
 	"minutebook/internal/browsertest"
 	"minutebook/internal/testrun"
 	"minutebook/search"
+	"minutebook/search/query"
 )
 
 // newTalkSite is a site in which Bo says "quarterly budget" and "forecast" in three months.
@@ -78,6 +79,59 @@ func TestResultsHaveChipsAndControls(t *testing.T) {
 			t.Errorf("%s leads to %v, want %s", address, to, want)
 		}
 	}
+}
+
+// TestAnotherOrderKeepsTheQuery changes the order alone in the form that a page shows, and what
+// the form does not show beside a date that is written.
+func TestAnotherOrderKeepsTheQuery(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newTalkSite(t)
+	refined := func(text, of, to string) string {
+		q, err := query.Parse(text)
+		must(t, err)
+		c := newControls(q, text)
+		form := url.Values{"q": {text}, "sort": {"date"}, "where": {""}, "from": {c.From}, "to": {c.To}}
+		for _, o := range c.Wheres {
+			if o.Chosen {
+				form.Set("where", o.Value)
+			}
+		}
+		if of != "" {
+			form.Set(of, to)
+		}
+		s.Client().CheckRedirect = stay
+		resp, _ := s.get("/refine?" + form.Encode())
+		leads, err := resp.Location()
+		must(t, err)
+		return strings.TrimSuffix(leads.Query().Get("q"), " sort:date")
+	}
+	same := []string{"after:4w", "before:2w", "after:2026/05/01", "before:2026/05", "after:2026-02", "after:yesterday before:today", "after:1y before:2026-06-01", "on:2026-02", "on:yesterday", "last:9m",
+		"after:2026-01 last:7d", "after:2026-01 after:2026-03", "after:4w OR after:2026-01", "before:0000", "before:0001-01-01", "after:0000", "in:title in:summary", "-after:2026-03"}
+	for _, f := range query.Fields() {
+		for _, value := range f.Values {
+			if f.Name == "in" {
+				same = append(same, "in:"+value)
+			}
+		}
+	}
+	for _, filter := range same {
+		if text := refined("budget "+filter, "", ""); text != "budget "+filter {
+			t.Errorf("%s becomes %q by another order", filter, text)
+		}
+	}
+	for _, c := range []struct{ filter, of, to, want string }{
+		{"before:4w", "from", "2026-01-02", "before:4w after:2026-01-02"},
+		{"after:4w before:2026-06-01", "to", "", "after:4w"},
+		{"after:4w", "from", "2026-01-02", "after:2026-01-02"},
+		{"after:2026/05/01 last:7d", "from", "", "last:7d"},
+		{"last:7d before:4w", "to", "2026-01-02", "before:2026-01-03"},
+		{"in:crm after:4w", "where", "title", "after:4w in:title"},
+	} {
+		if text := refined("budget "+c.filter, c.of, c.to); text != "budget "+c.want {
+			t.Errorf("%s with %s %q becomes %q, want %s", c.filter, c.of, c.to, text, c.want)
+		}
+	}
+	s.shows(200, "/?q=budget+in:crm+after:2026/05/01", `<option value="crm" selected>CRM</option>`, `name="from" value="2026-05-01"`)
 }
 
 func TestFacetsAreAlternatives(t *testing.T) {
