@@ -70,15 +70,34 @@ func newFacetValues(f search.Facet, q *query.Query) []facetValue {
 	var values []facetValue
 	for _, value := range f.Values {
 		isIt := func(c string) bool { return text.Fold(c) == text.Fold(value.Value) }
+		holds := func(string) bool { return false } // a longer time with this one
+		if f.Field == "month" {
+			isIt = func(c string) bool { same, _ := compareMonth(c, value.Value); return same }
+			holds = func(c string) bool { _, holds := compareMonth(c, value.Value); return holds }
+		}
 		active := slices.ContainsFunc(chosen, isIt)
-		to := append(slices.Clone(chosen), value.Value)
+		to := slices.Clone(chosen)
 		if active {
 			to = slices.DeleteFunc(to, isIt)
+		} else {
+			to = append(slices.DeleteFunc(to, holds), value.Value)
 		}
 		values = append(values, facetValue{Label: facetLabel(f.Field, value.Value), Count: value.Count, Active: active,
 			Address: resultsAddress(rest.With(field, to...).String())})
 	}
 	return values
+}
+
+// compareMonth reports whether a value of on:, however it is written, is a month of the facet, and
+// whether it is a longer time that holds the month.
+func compareMonth(on, month string) (same, holds bool) {
+	from, next, err := query.DateSpan(on, time.Time{}, time.UTC) // today is no month, whenever it is
+	first, end, err2 := query.DateSpan(month, time.Time{}, time.UTC)
+	if err != nil || err2 != nil {
+		return false, false
+	}
+	same = from.Equal(first) && next.Equal(end)
+	return same, !same && !from.After(first) && !next.Before(end)
 }
 
 func facetLabel(field, value string) string {
