@@ -245,14 +245,19 @@ func (n *notifier) keepWanted(ctx context.Context, saved notes.SavedSearch, matc
 }
 
 // nextMatches returns the next new matches of a saved search, the earliest first, and
-// whether there may be more after them. It moves saved.Seen behind them.
+// whether there may be more after them. It moves saved.Seen behind them, and makes saved.Since one
+// of the present epoch.
 func (n *notifier) nextMatches(ctx context.Context, saved *notes.SavedSearch) (matches []notice.Match, isMore bool, err error) {
 	s := n.s
 	viewer, err := s.viewerOfPerson(ctx, saved.Person)
 	if err != nil {
 		return nil, false, err
 	}
-	since, err := s.Archive.PositionAt(ctx, saved.CreatedAt)
+	if saved.Since == (archive.Position{}) {
+		saved.Since, err = s.Archive.PositionAt(ctx, saved.CreatedAt)
+	} else {
+		saved.Since, err = s.Archive.TranslatePosition(ctx, saved.Since)
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -267,7 +272,7 @@ func (n *notifier) nextMatches(ctx context.Context, saved *notes.SavedSearch) (m
 	if !whole {
 		return nil, false, nil // meetings that the index lacks would be passed over
 	}
-	ids, reached, err := s.Roster.Arrivals(ctx, roster.View{Viewer: viewer, Groups: groups}, since, saved.Seen, until, n.bounds.page)
+	ids, reached, err := s.Roster.Arrivals(ctx, roster.View{Viewer: viewer, Groups: groups}, saved.Since, saved.Seen, until, n.bounds.page)
 	if err != nil || len(ids) == 0 {
 		return nil, false, err
 	}

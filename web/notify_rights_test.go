@@ -127,7 +127,6 @@ func checkEndedRights(t *testing.T, readers []*reader) {
 		r.first = int64(1000 + 10*i)
 		walruses = append(walruses, s.watchWalruses(server, r, fmt.Sprintf("%s/%d", hook.URL, r.first))...)
 	}
-	s.waitForLaterChange(time.Now())
 	s.apply(walruses...)
 	n := server.newNotifier()
 	n.bounds.turns = 1 // the addresses answer in turns

@@ -55,8 +55,8 @@ func (d *DB) ByNotify(ctx context.Context, id int64) (SavedSearch, error) {
 
 // SetNotify has new matches of a person's saved search notified at an address, and
 // returns the secret with which webhooks are signed; "" ends them. Links in mails are
-// signed with a secret that is not returned. Matches from before the first address are not
-// notified. It fails with ErrAddress.
+// signed with a secret that is not returned. Meetings from before the first address are not
+// notified, also when they change. It fails with ErrAddress.
 func (d *DB) SetNotify(ctx context.Context, person, id int64, address string, seen time.Time) (secret string, err error) {
 	if address == "" {
 		return "", d.updateSaved(ctx, person, id, seen, `notify = '', secret = ''`)
@@ -69,8 +69,9 @@ func (d *DB) SetNotify(ctx context.Context, person, id int64, address string, se
 	if err != nil {
 		return "", fmt.Errorf("change a saved search: %w", err)
 	}
-	err = d.updateSaved(ctx, person, id, seen, `seen_epoch = iif(notify = '', ?, seen_epoch), seen_seq = iif(notify = '', ?, seen_seq), notify = ?, secret = ?`,
-		head.Epoch, head.Seq, address, secret)
+	err = d.updateSaved(ctx, person, id, seen, `since_epoch = iif(notify = '', ?, since_epoch), since_seq = iif(notify = '', ?, since_seq),
+		seen_epoch = iif(notify = '', ?, seen_epoch), seen_seq = iif(notify = '', ?, seen_seq), notify = ?, secret = ?`,
+		head.Epoch, head.Seq, head.Epoch, head.Seq, address, secret)
 	if strings.HasPrefix(address, "mailto:") {
 		secret = ""
 	}

@@ -20,7 +20,8 @@ type SavedSearch struct {
 	HasFeed     bool
 	Notify      string           // where a new match is notified: an http(s) or mailto: address, or ""
 	Secret      string           // whsec_…, which signs the notifications; "" without Notify
-	Seen        archive.Position // up to here in the change log matches were notified
+	Since       archive.Position // meetings that arrived after it in the change log are notified; of an earlier version zero: use CreatedAt
+	Seen        archive.Position // up to here matches were notified
 	CreatedAt   time.Time
 	ChangedAt   time.Time // by a person, with its feed and notifications
 }
@@ -37,16 +38,16 @@ func (s SavedSearch) MailTo() string {
 	return to
 }
 
-const savedColumns = `id, person, name, query, feed IS NOT NULL, notify, secret, seen_epoch, seen_seq, created_at, changed_at`
+const savedColumns = `id, person, name, query, feed IS NOT NULL, notify, secret, since_epoch, since_seq, seen_epoch, seen_seq, created_at, changed_at`
 
 func scanSaved(rows *sql.Rows, s *SavedSearch) error {
 	var created, changed int64
-	err := rows.Scan(&s.ID, &s.Person, &s.Name, &s.Query, &s.HasFeed, &s.Notify, &s.Secret, &s.Seen.Epoch, &s.Seen.Seq, &created, &changed)
+	err := rows.Scan(&s.ID, &s.Person, &s.Name, &s.Query, &s.HasFeed, &s.Notify, &s.Secret, &s.Since.Epoch, &s.Since.Seq, &s.Seen.Epoch, &s.Seen.Seq, &created, &changed)
 	s.CreatedAt, s.ChangedAt = sqlite.Time(created), sqlite.Time(changed)
 	return err
 }
 
-// Save keeps a query under a name. Seen is the change log's head. A search that is kept
+// Save keeps a query under a name. Since and Seen are the change log's head. A search that is kept
 // already stays as it is. It fails with ErrSearch, ErrExists or ErrMany.
 func (d *DB) Save(ctx context.Context, person int64, name, query string) (SavedSearch, error) {
 	s, _, err := d.save(ctx, person, name, query)
@@ -63,6 +64,7 @@ func (d *DB) save(ctx context.Context, person int64, name, query string) (s Save
 	if s.Seen, err = d.archive.Head(ctx); err != nil {
 		return s, false, fmt.Errorf("save a search: %w", err)
 	}
+	s.Since = s.Seen
 	err = d.write(ctx, "save a search", func(tx *sql.Tx) error {
 		same, err := sqlite.List(ctx, tx, scanSaved, `SELECT `+savedColumns+` FROM saved_searches WHERE person = ? AND name = ? AND query = ?`, person, s.Name, s.Query)
 		if err != nil {
@@ -100,8 +102,8 @@ func insertSaved(ctx context.Context, tx *sql.Tx, s *SavedSearch) error {
 	case count >= maxSaved:
 		return ErrMany
 	}
-	result, err := tx.ExecContext(ctx, `INSERT INTO saved_searches (person, name, query, seen_epoch, seen_seq, created_at, changed_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		s.Person, s.Name, s.Query, s.Seen.Epoch, s.Seen.Seq, s.CreatedAt.UnixMilli(), s.ChangedAt.UnixMilli())
+	result, err := tx.ExecContext(ctx, `INSERT INTO saved_searches (person, name, query, since_epoch, since_seq, seen_epoch, seen_seq, created_at, changed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.Person, s.Name, s.Query, s.Since.Epoch, s.Since.Seq, s.Seen.Epoch, s.Seen.Seq, s.CreatedAt.UnixMilli(), s.ChangedAt.UnixMilli())
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ func insertSaved(ctx context.Context, tx *sql.Tx, s *SavedSearch) error {
 }
 
 // ChangeSaved changes the name and the query of a person's saved search. Meetings that are
-// already there are not notified for the new query. A search that says so already is left
+// already there are not notified for the new query, also when they change. A search that says so already is left
 // alone. It fails as Save does, with [archive.ErrNotFound] for a search that is not the
 // person's, and, like each change here, with ErrChanged where the search was last changed at
 // another time than seen; a zero seen takes any.
@@ -138,11 +140,12 @@ func (d *DB) ChangeSaved(ctx context.Context, person, id int64, name, query stri
 		if len(same) > 0 {
 			return ErrExists
 		}
+		s.Since, s.Seen = head, head
 		if was.Query == s.Query {
-			head = was.Seen
+			s.Since, s.Seen = was.Since, was.Seen
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE saved_searches SET name = ?, query = ?, seen_epoch = ?, seen_seq = ?, changed_at = ? WHERE id = ?`,
-			s.Name, s.Query, head.Epoch, head.Seq, d.timeAfter(was.ChangedAt), id)
+		_, err = tx.ExecContext(ctx, `UPDATE saved_searches SET name = ?, query = ?, since_epoch = ?, since_seq = ?, seen_epoch = ?, seen_seq = ?, changed_at = ? WHERE id = ?`,
+			s.Name, s.Query, s.Since.Epoch, s.Since.Seq, s.Seen.Epoch, s.Seen.Seq, d.timeAfter(was.ChangedAt), id)
 		return err
 	})
 }
