@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"minutebook/api"
 	"minutebook/archive"
@@ -113,7 +114,11 @@ func (s *snapshot) withAllCRMWords(phrase []string) (meetingSet, error) {
 		if text.IsUnspacedCharacter(term) {
 			continue
 		}
+		begin, isBeginning := strings.CutSuffix(term, "*")
 		matching, err := s.withCRMWords(term)
+		if isBeginning {
+			matching, err = s.withCRMBeginning(begin)
+		}
 		if err != nil {
 			return nil, err
 		}

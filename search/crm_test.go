@@ -47,7 +47,7 @@ func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
 	check := func(when string, owner map[string]bool, viewer archive.Viewer) {
 		t.Helper()
 		for query, whose := range map[string]string{
-			"apple": "anns", "appl*": "anns", "aple~": "anns", `"golden apple"`: "anns", `"golden apple orchard"`: "anns", "in:crm orchard": "anns", `in:crm "golden apple"`: "anns",
+			"apple": "anns", "appl*": "anns", "aple~": "anns", `"golden apple"`: "anns", `"golden apple orchard"`: "anns", "in:crm orchard": "anns", "golden/appl*": "anns", "golden/banan*": "none", `in:crm "golden apple"`: "anns",
 			"banana": "bobs", `"yellow banana grove"`: "bobs", "banan*": "bobs", `"golden banana"`: "none", "has:crm": "any", "in:crm": "any",
 		} {
 			want := 0

@@ -72,7 +72,7 @@ func TestABudgetForNoTitleIsNoDamage(t *testing.T) {
 	h.add(meeting(1, "Weekly sales, sales review", "en", day(1), nil, nil))
 	h.catchUp()
 	err := h.index.ask(t.Context(), everyone, func(s *snapshot) error {
-		c, err := s.findPhrase(newTerm("weekly sales review"), &readBudget{titleCost - 1})
+		c, err := s.findPhrase(newTerm("weekly sales review", false), &readBudget{titleCost - 1})
 		if err != nil || len(c.waiting) != 1 {
 			t.Fatalf("%d fields are to be read: %v", len(c.waiting), err)
 		}
@@ -224,5 +224,36 @@ func TestAPhraseOverManyEntriesIsQuoted(t *testing.T) {
 	}
 	if a.Total != 32 || !a.Exact {
 		t.Errorf("%d meetings are found (exact %v)", a.Total, a.Exact)
+	}
+}
+
+// TestAStarBehindWordsThatASlashParts asks for the beginning of the last of words that are no word
+// together, wherever words are looked for, and for that of a title's.
+func TestAStarBehindWordsThatASlashParts(t *testing.T) {
+	h := newFixture(t)
+	crm := map[string]any{"deals": []any{map[string]any{"name": "Apple/Orchard"}}}
+	h.add(
+		meeting(1, "Kosten/Nutzen-Rechnung", "de", day(1), []utterance{{0, "Anna Lee", "The input/output ports, at 12:30."}}, map[string]any{"crm_matches": crm}),
+		meeting(2, "Review", "en", day(2), []utterance{{0, "Anna Lee", "Output and input, a/b/control."}, {90, "Bob Stone", "The cost/e-mail ratio."}}, nil),
+		meeting(3, "Reviews", "ja", day(3), []utterance{{0, "Keiko", "予算会議です。input/会議室"}, {90, "Bob Stone", "The a/b"}, {180, "Anna Lee", "contract."}}, nil))
+	h.catchUp()
+	for query, want := range map[string]string{
+		"input/out*": "1", "-input/out*": "3 2", "input/put*": "", "12:3*": "1", "12:4*": "", "kosten/nutz*": "1", "title:kosten/nutz*": "1",
+		"a/b/cont*": "3 2", "-a/b/cont*": "1", "a/b/contro*": "2", "a/b/cont* in:transcript": "3 2", "cost/em*": "2", "cost/e-m*": "2",
+		"speaker:anna input/out*": "1", "speaker:bob cost/e*": "2", "speaker:keiko a/b/cont*": "", "speaker:anna -input/out*": "3 2",
+		"apple/orch*": "1", "-apple/orch*": "3 2", "input/会*": "3", "input/会議*": "3", "-input/会議*": "2 1", "予算会議*": "3", "-予算会議*": "2 1",
+		"title:review*": "3 2", "-title:review*": "1", "title:review": "3 2", "title:revi*": "3 2", "title:kost*": "1"} {
+		a := h.search(Request{Query: query, Whole: true, Moments: 1})
+		if hitIDs(a) != want || !a.Exact {
+			t.Errorf("%q finds %q (exact %v), want %q", query, hitIDs(a), a.Exact, want)
+		}
+		for _, hit := range a.Meetings {
+			if !strings.HasPrefix(query, "title:") && !strings.Contains(query, "-") && len(hit.Moments) == 0 {
+				t.Errorf("%q quotes nothing of %d: %s", query, hit.Row.RecordingID, hit.Why)
+			}
+		}
+	}
+	if got, want := h.trendOf("a/b/cont*", TrendMonth, everyone), "2 2026-05=2"; got != want {
+		t.Errorf("said %s times, want %s", got, want)
 	}
 }

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"strings"
+
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"minutebook/search/segment"
@@ -194,13 +196,22 @@ func (s *snapshot) withPairs(field string, phrase []string) (meetingSet, error) 
 			}
 			in, term = segment.FieldPairs, segment.PairTerm(field, phrase[i-1], phrase[i])
 		}
-		matching, err := s.withTerms(in, term)
+		matching, err := s.withPhraseTerm(in, term)
 		if err != nil {
 			return nil, err
 		}
 		found.and(matching)
 	}
 	return found, nil
+}
+
+// withPhraseTerm finds the visible meetings that have a term of a phrase, or a pair, in a field:
+// with a star behind it, any that begins so.
+func (s *snapshot) withPhraseTerm(field, term string) (meetingSet, error) {
+	if begin, isBeginning := strings.CutSuffix(term, "*"); isBeginning {
+		return s.withFieldBeginning(field, begin)
+	}
+	return s.withTerms(field, term)
 }
 
 // waitSaid adds those of some meetings, which have the words of a passage, that have moments

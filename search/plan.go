@@ -21,7 +21,7 @@ type plan struct {
 type queryTerm struct {
 	node    query.Node
 	word    wordKey
-	phrase  []string // two terms or more that follow one another
+	phrase  []string // two terms or more that follow one another, see [text.Sequence.FindPhrase]
 	name    string   // the phrase as it stands among the names of people
 	run     bool     // the phrase is one word of a script without spaces
 	scope   scope
@@ -177,17 +177,18 @@ func (s *snapshot) addTerms(p *plan, n query.Node, in scope, negated bool) error
 	case *query.Not:
 		return s.addTerms(p, n.Kid, in, !negated)
 	case *query.Word:
-		t := newTerm(n.Text)
-		if t != nil && len(t.phrase) == 0 {
-			t.word.prefix, t.word.fuzzy = n.Prefix, n.Fuzzy
+		t := newTerm(n.Text, n.Prefix)
+		if t != nil {
+			t.word.fuzzy = n.Fuzzy
 		}
 		add(t)
 	case *query.Phrase:
-		add(newTerm(n.Text))
+		add(newTerm(n.Text, false))
 	case *query.Filter:
 		if n.Field == "title" {
 			in = scope{fields: []string{segment.FieldTitle}}
-			t := newTerm(n.Value)
+			title, isBeginning := strings.CutSuffix(n.Value, "*")
+			t := newTerm(title, isBeginning)
 			if t != nil {
 				t.filter = true
 			}
@@ -253,16 +254,20 @@ func (s *snapshot) speakerOf(values []string) (by speaker, err error) {
 	return by, nil
 }
 
-// newTerm makes the term for words that must follow one another; nil when there is
-// nothing in them to look for, such as "&".
-func newTerm(words string) *queryTerm {
+// newTerm makes the term for words that must follow one another, the last of which may be
+// the beginning of one; nil when there is nothing in them to look for, such as "&".
+func newTerm(words string, isBeginning bool) *queryTerm {
 	switch terms := text.PhraseTerms(words); len(terms) {
 	case 0:
 		return nil
 	case 1:
-		return &queryTerm{word: wordKey{term: terms[0]}}
+		return &queryTerm{word: wordKey{term: terms[0], prefix: isBeginning}}
 	default:
-		return &queryTerm{phrase: terms, name: strings.TrimRight(words, "*"), run: text.IsUnspacedWord(words)}
+		t := &queryTerm{phrase: terms, name: strings.TrimRight(words, "*"), run: text.IsUnspacedWord(words)}
+		if last := terms[len(terms)-1]; isBeginning && !text.IsUnspacedWord(last) { // which is found in any run anyway
+			terms[len(terms)-1], t.name = last+"*", t.name+"*"
+		}
+		return t
 	}
 }
 

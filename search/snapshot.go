@@ -206,9 +206,10 @@ func (s *snapshot) stopWordsWith(begin string) (words []string) {
 }
 
 // isInMoments reports whether the text of all moments has a word of a phrase where it is said:
-// stop words are left out, and one character may be the edge of a run.
+// stop words are left out, one character may be the edge of a run, and with a star behind it a
+// term is no word.
 func (s *snapshot) isInMoments(term string) bool {
-	return !s.isStopWord(term) && !text.IsUnspacedCharacter(term)
+	return !s.isStopWord(term) && !text.IsUnspacedCharacter(term) && !strings.HasSuffix(term, "*")
 }
 
 // place returns the segment and the document of a visible meeting.

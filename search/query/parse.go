@@ -194,7 +194,7 @@ func (p *parser) parseItem(depth int) (Node, error) {
 	case kindFilter:
 		return readFilter(t)
 	default:
-		return readWord(t), nil
+		return readWord(t)
 	}
 }
 
@@ -219,8 +219,9 @@ func (p *parser) parseGroup(open token, depth int) (Node, error) {
 func isSearchable(s string) bool { return len(text.PhraseTerms(s)) > 0 }
 
 // readWord takes the marks of a prefix and of a fuzzy word off; nil when
-// nothing is left to look for.
-func readWord(t token) Node {
+// nothing is left to look for. Words that follow one another, as in input/output, may end with
+// the beginning of one, and with no fuzzy word.
+func readWord(t token) (Node, error) {
 	w := &Word{Text: t.text, Pos: t.pos}
 	for {
 		switch {
@@ -229,10 +230,14 @@ func readWord(t token) Node {
 		case strings.HasSuffix(w.Text, "~"):
 			w.Fuzzy = true
 		default:
-			if !isSearchable(w.Text) {
-				return nil
+			last, _ := utf8.DecodeLastRuneInString(w.Text)
+			switch terms := text.PhraseTerms(w.Text); {
+			case len(terms) == 0:
+				return nil, nil
+			case len(terms) > 1 && w.Fuzzy && isOfWord(last):
+				return nil, &Error{Pos: t.pos, Message: "~ stands behind more than one word", Hint: "put a space before the last word"}
 			}
-			return w
+			return w, nil
 		}
 		w.Text = w.Text[:len(w.Text)-1]
 	}

@@ -81,9 +81,9 @@ func IsUnspacedCharacter(term string) bool {
 	return size == len(term) && IsUnspaced(r)
 }
 
-// HasTerm reports whether a term is among tokens, or may be at the edge of one.
+// HasTerm reports whether a term of a phrase is among tokens, or may be at the edge of one.
 func HasTerm(tokens []Token, term string) bool {
-	return IsUnspacedCharacter(term) || slices.ContainsFunc(tokens, func(t Token) bool { return t.Term == term })
+	return IsUnspacedCharacter(term) || slices.ContainsFunc(tokens, func(t Token) bool { return isMeant(t.Term, term) })
 }
 
 // AppendAt appends the tokens of a text that begins at a byte of a longer one.
@@ -106,7 +106,7 @@ func (s *Sequence) addJoined(w JoinedWord) {
 
 // FindPhrase returns the index of the first word, at from or later, from which on the
 // phrase's words follow one another, and the index after their last; -1 when there is
-// none.
+// none. With a star behind it the last one is the beginning of a word.
 func (s Sequence) FindPhrase(words []string, from int) (first, after int) {
 	for i := from; i < len(s.Words); i++ {
 		if end := s.matchAt(words, i); end >= 0 {
@@ -125,19 +125,26 @@ func (s Sequence) matchAt(words []string, at int) int {
 	if at >= len(s.Words) {
 		return -1
 	}
-	if s.Words[at].Term == words[0] {
+	if isMeant(s.Words[at].Term, words[0]) {
 		if end := s.matchAt(words[1:], at+1); end >= 0 {
 			return end
 		}
 	}
 	for _, w := range s.JoinedAt(at) {
-		if w.Term == words[0] {
+		if isMeant(w.Term, words[0]) {
 			if end := s.matchAt(words[1:], w.After); end >= 0 {
 				return end
 			}
 		}
 	}
 	return -1
+}
+
+// isMeant reports whether a term is the one that is looked for, or begins like it with a star
+// behind it. No term of a text has a star.
+func isMeant(term, wanted string) bool {
+	begin, isBeginning := strings.CutSuffix(wanted, "*")
+	return term == wanted || isBeginning && strings.HasPrefix(term, begin)
 }
 
 // PhraseTerms returns the terms to look for a phrase by, for [Sequence.FindPhrase].
