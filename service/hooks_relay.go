@@ -52,12 +52,17 @@ func (r *relay) resumedAt() time.Time { return r.now().Add(r.resumed - r.ran) }
 // leapt ahead of the machine's uptime, undecided meetings wait for the rest of their hour.
 func (r *relay) followClock(ctx context.Context) (err error) {
 	now, up := r.now().Round(0), r.uptime()
+	isKnown := up != 0 && r.upAt != 0
 	leap := now.Sub(r.seen) - (up - r.upAt)
 	switch {
 	case now.Before(r.seen): // the clock was set back
 		err = r.clampTimes(ctx)
-	case up != 0 && r.upAt != 0 && leap > time.Minute:
-		_, err = r.store.db.ExecContext(ctx, `UPDATE undecided SET until = min(until + ?, ?)`, leap.Milliseconds(), now.Add(undecidedFor).UnixMilli())
+	case !isKnown:
+		err = r.restoreTimes(ctx)
+	case leap > time.Minute:
+		if err = r.restoreTimes(ctx); err == nil {
+			_, err = r.store.db.ExecContext(ctx, `UPDATE undecided SET until = min(until + ?, ?)`, leap.Milliseconds(), now.Add(undecidedFor).UnixMilli())
+		}
 	}
 	if err == nil {
 		r.seen, r.upAt = now, up

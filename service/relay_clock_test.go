@@ -1,6 +1,8 @@
 package service
 
 import (
+	"database/sql"
+	"errors"
 	"testing"
 	"time"
 
@@ -20,5 +22,90 @@ func TestAListFirstReadByAClockThatWasAhead(t *testing.T) {
 	}
 	if got := s.queued(); got != "2" {
 		t.Errorf("sent %q, want 2", got)
+	}
+}
+
+// A clock that is behind until it is set right makes no history new: neither what was finished before
+// a restore nor what was finished before a webhook was created or enabled.
+func TestAClockBehindForAMinuteMakesNoHistoryNew(t *testing.T) {
+	for name, goOn := range map[string]func(*sandbox) error{
+		"restored": func(s *sandbox) error {
+			return s.store.db.WriteTx(t.Context(), func(tx *sql.Tx) error { // as resumeAfterRestore does
+				head, err := s.archive.Head(t.Context())
+				return errors.Join(err, s.skipToHead(t.Context(), tx, head))
+			})
+		},
+		"created": func(s *sandbox) error {
+			_, err := s.store.db.ExecContext(t.Context(), `UPDATE webhooks SET created_at = ?`, s.clock.Now().UnixMilli())
+			return err
+		},
+		"enabled": func(s *sandbox) error {
+			_, err := s.store.db.ExecContext(t.Context(), `UPDATE webhooks SET enabled_at = ?`, s.clock.Now().UnixMilli())
+			return err
+		},
+	} {
+		for _, behind := range [][]time.Duration{{0}, {72 * time.Hour}, {72 * time.Hour, 90 * time.Hour}} {
+			for _, restarted := range []bool{false, true} {
+				s, a, up := newFollowed(t)
+				arrive(t, a, archive.SourceList, meeting(900)) // its list is read since the start
+				s.step(t, newRelay(s.Service))
+				s.clock.add(48 * time.Hour)
+				*up += 48 * time.Hour
+				s.step(t, newRelay(s.Service))
+				if err := goOn(s); err != nil {
+					t.Fatal(err)
+				}
+				s.clock.add(time.Hour)
+				var r *relay
+				for _, b := range behind {
+					*up = time.Minute // booted
+					s.clock.add(-b)
+					if err := s.clampTimes(t.Context()); err != nil { // as follow and sweep do
+						t.Fatal(err)
+					}
+					r = newRelay(s.Service)
+					s.step(t, r)
+					s.clock.add(b)
+				}
+				*up += time.Minute
+				s.clock.add(time.Minute)
+				if restarted {
+					s.caughtUp(t)
+				} else {
+					s.step(t, r)
+				}
+				arriveAt(t, a, "anns", archive.SourceList, s.clock.Now(), newer(40)) // finished before
+				arriveAt(t, a, "anns", archive.SourceList, s.clock.Now(), newer(61))
+				s.step(t, r)
+				if got := s.queued(); got != "61" {
+					t.Errorf("%s, behind by %s, restarted %t: sent %q, want 61", name, behind, restarted, got)
+				}
+			}
+		}
+	}
+}
+
+// A time that a clock ahead has written counts neither before it nor when it comes: a meeting that
+// was finished shortly before, and has its summary shortly after it, fires.
+func TestATimeOfAClockAheadThatComesSilencesNothing(t *testing.T) {
+	const ahead = 2 * time.Hour
+	s, a, up := newFollowed(t)
+	arrive(t, a, archive.SourceList, meeting(900))
+	s.step(t, newRelay(s.Service))
+	s.clock.add(25*time.Hour + ahead) // it was off, and its clock shows the local time
+	*up = time.Minute
+	r := newRelay(s.Service)
+	s.step(t, r)
+	s.clock.add(-ahead)
+	s.step(t, r)
+	for id := 36; id < 39; id++ {
+		s.clock.add(time.Hour)
+		*up += time.Hour
+		s.step(t, r)
+		arriveAt(t, a, "anns", archive.SourceList, s.clock.Now(), newer(id-1))
+		s.step(t, r)
+	}
+	if got := s.queued(); got != "36 37" {
+		t.Errorf("sent %q, want 36 37", got)
 	}
 }
