@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"minutebook/api"
@@ -29,37 +30,35 @@ type event struct {
 // the meeting, and queues those that do, in the caller's transaction. The
 // decision is a row of its own either way, so that nothing that happens later
 // to the meeting, its visibility or the archive makes the webhook fire. It tells
-// whether some webhook waits and is still to be decided.
+// whether some webhook waits and is still to be decided: also one that fires, while
+// a part of the meeting is damaged, whose repair logs the meeting as changed.
 func (s *Service) decideEvent(ctx context.Context, tx *sql.Tx, ev event) (waiting bool, err error) {
-	defer func() {
-		if errors.Is(err, archive.ErrUnreadable) { // a repair logs the meeting as changed
-			s.log.Warn().Int64("recording_id", ev.recordingID).Err(err).Msg("webhooks about a meeting wait for its repair")
-			err = nil
-		}
-	}()
 	hooks, err := readUndecidedWebhooks(ctx, tx, ev.recordingID)
 	if err != nil || len(hooks) == 0 {
 		return false, err
 	}
-	byMeeting, err := s.archive.PartsOfMany(ctx, []int64{ev.recordingID}, []api.Part{api.PartSummary})
-	if err != nil || !api.HasContent(api.PartSummary, byMeeting[ev.recordingID][api.PartSummary]) {
+	row, err := s.archive.Row(ctx, ev.recordingID)
+	if err != nil || !row.HasSummary {
 		return false, err
 	}
-	var parts map[api.Part]json.RawMessage // read when the first webhook fires
+	// The parts are read when the first webhook fires.
+	read := sync.OnceValues(func() (map[api.Part]json.RawMessage, error) { return s.archive.PartsOf(ctx, ev.recordingID) })
 	for _, hook := range hooks {
 		isNew := ev.isNewFor == nil || ev.isNewFor(hook)
 		switch {
 		case isNew && ev.isOpen != nil && ev.isOpen(hook):
 			waiting = true
 		case isNew && s.fires(hook, ev.recordingID):
-			if parts == nil {
-				if parts, err = s.archive.PartsOf(ctx, ev.recordingID); err != nil {
-					return waiting, err
-				}
+			var parts map[api.Part]json.RawMessage
+			if parts, err = read(); err == nil {
+				err = s.queueWebhook(ctx, tx, hook, ev.recordingID, parts)
 			}
-			err = s.queueWebhook(ctx, tx, hook, ev.recordingID, parts)
 		default:
 			err = s.store.insertEvent(ctx, tx, hook, ev.recordingID, "skipped", nil, s.now())
+		}
+		if errors.Is(err, archive.ErrUnreadable) {
+			s.log.Warn().Int64("recording_id", ev.recordingID).Str("webhook", hook.id).Err(err).Msg("a webhook waits for the repair of its meeting")
+			waiting, err = true, nil
 		}
 		if err != nil {
 			return waiting, err

@@ -151,12 +151,14 @@ func (r *relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change
 }
 
 // selectMeetings returns the meetings to decide, each once: the undecided ones that have waited long
-// enough since the last decision, or all of them where the directory changed, and those of changes.
+// enough, for the lists or at all, since the last decision, or all of them where the directory changed,
+// and those of changes.
 func (r *relay) selectMeetings(waiting map[int64]time.Time, changes []archive.Change, now time.Time) []int64 {
 	var ids []int64
 	inDirectory := slices.ContainsFunc(changes, func(c archive.Change) bool { return c.Kind == archive.ChangeDirectory })
+	hasCome := func(at time.Time) bool { return at.After(r.decided) && !now.Before(at) }
 	for id, until := range waiting {
-		if inDirectory || until.After(r.decided) && !now.Before(until) || !now.Before(lastUntil(until)) {
+		if inDirectory || hasCome(until) || hasCome(lastUntil(until)) {
 			ids = append(ids, id)
 		}
 	}

@@ -1,0 +1,48 @@
+package service
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+)
+
+// A webhook about a meeting that cannot be read when it is decided waits for the repair, however long
+// that takes.
+func TestARepairedMeetingFires(t *testing.T) {
+	for _, part := range []string{"transcript", "default_summary"} {
+		for _, after := range []time.Duration{0, 72 * time.Hour} {
+			dir := ArchiveDir(t)
+			a := openTestArchive(t, dir)
+			if err := a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"); err != nil {
+				t.Fatal(err)
+			}
+			s := newSandbox(t, Options{Archive: a})
+			s.annsHook()
+			s.caughtUp(t)
+			content := []string{"default_summary", `{"markdown_formatted": "one"}`}
+			arrive(t, a, archive.SourceImport, newer(2, content...)) // has the same content
+			arrive(t, a, archive.SourceList, newer(1, content...))
+			archivetest.Damage(t, filepath.Join(dir, "archive.db"), `UPDATE bodies SET encoding = 1, body = x'00'
+				WHERE revision_id IN (SELECT id FROM revisions WHERE recording_id = 1 AND part = '`+part+`')`)
+			s.caughtUp(t)
+			for r := newRelay(s.Service); after > 0; after -= 12 * time.Hour {
+				s.clock.add(12 * time.Hour)
+				s.step(t, r)
+			}
+			if _, err := a.Verify(t.Context(), archive.VerifyOptions{Repair: true, SkipMedia: true}, func(archive.Damage) {}); err != nil {
+				t.Fatal(err)
+			}
+			s.caughtUp(t)
+			if got := s.queued(); got != "1" {
+				t.Errorf("%s, after the repair: sent %q, want 1", part, got)
+			}
+			var left int
+			if err := s.store.db.R.QueryRowContext(t.Context(), `SELECT count(*) FROM undecided`).Scan(&left); err != nil || left != 0 {
+				t.Errorf("%d meetings are still undecided, %v", left, err)
+			}
+		}
+	}
+}
