@@ -27,9 +27,15 @@ var ErrLongWait = errors.New("the service refuses calls for too long to wait")
 type longestWaitKey struct{}
 
 // WithLongestWait returns a context whose calls fail with [ErrLongWait] when the service refuses
-// calls (429) for longer than d. They still wait for a free slot.
+// calls (429), or asks for patience (Retry-After), for longer than d. They still wait for a free slot.
 func WithLongestWait(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, longestWaitKey{}, d)
+}
+
+// longestWaitOf returns the time that WithLongestWait gave to ctx; 0: none.
+func longestWaitOf(ctx context.Context) time.Duration {
+	d, _ := ctx.Value(longestWaitKey{}).(time.Duration)
+	return d
 }
 
 type priorityKey struct{}
@@ -97,7 +103,7 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 	}
 	priority := priorityOf(ctx)
 	w := &waiter{classes: classes, priority: priority, due: since.Add(priority.maxWait()), granted: make(chan struct{})}
-	w.longest, _ = ctx.Value(longestWaitKey{}).(time.Duration)
+	w.longest = longestWaitOf(ctx)
 	b.mu.Lock()
 	at := sort.Search(len(b.waiting), func(i int) bool { return b.waiting[i].due.After(w.due) })
 	b.waiting = slices.Insert(b.waiting, at, w)
@@ -117,6 +123,15 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 		return nil, err
 	}
 	return w.slot, nil
+}
+
+// awaitOpen waits, as acquire does, until a call of a class may be sent.
+func (b *Budget) awaitOpen(ctx context.Context, c Class) error {
+	s, err := b.acquire(ctx, b.now(), c)
+	if err == nil {
+		b.giveBack(s)
+	}
+	return err
 }
 
 // leave removes a waiter whose context has ended from the queue.

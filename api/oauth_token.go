@@ -70,21 +70,43 @@ type OAuthStatus struct {
 	Connection string `json:"connection,omitempty"`
 }
 
-// Status reads the connection's state from its store. It makes no call.
+// Status reads the connection's state from its store. It makes no call, and waits for none.
 func (a *OAuth) Status(ctx context.Context) (OAuthStatus, error) {
-	if err := a.lock(ctx); err != nil {
+	var p *tokenPair
+	var err error
+	select {
+	case a.turn <- struct{}{}:
+		if err = a.storeKept(ctx); err == nil {
+			err = a.reload(ctx)
+		}
+		p = a.pair
+		a.unlock()
+	default: // the tokens are being renewed: the store has those of before
+		p, err = a.load(ctx)
+	}
+	if err != nil {
 		return OAuthStatus{}, err
 	}
-	defer a.unlock()
-	if err := a.reload(ctx); err != nil {
-		return OAuthStatus{}, err
-	}
-	p := a.pair
 	return OAuthStatus{Connected: p.Reconnect == "", Reconnect: p.Reconnect, Obtained: p.ObtainedAt, Expires: p.ExpiresAt, Scope: p.Scope, Connection: p.Connection}, nil
 }
 
-// Apply sets the bearer token. It first renews a token that is due.
+// Apply sets the bearer token. It first renews a token that is due or was refused. While the
+// service refuses calls to the token endpoint it waits without the lock, so that nobody waits for
+// it who would not wait so long.
 func (a *OAuth) Apply(ctx context.Context, r *http.Request) error {
+	for {
+		err := a.applyLocked(ctx, r)
+		if !errors.Is(err, ErrLongWait) {
+			return err
+		}
+		if err := a.client.budget.awaitOpen(ctx, ClassToken); err != nil {
+			return fmt.Errorf("renew the token of account %s: %w", a.o.Account, err)
+		}
+	}
+}
+
+// applyLocked is Apply, but fails with ErrLongWait instead of waiting.
+func (a *OAuth) applyLocked(ctx context.Context, r *http.Request) error {
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
@@ -98,7 +120,7 @@ func (a *OAuth) Apply(ctx context.Context, r *http.Request) error {
 	if a.pair.Reconnect != "" {
 		return &ReconnectError{a.o.Account, a.pair.Reconnect, a.o.Remedy}
 	}
-	if a.pair.isDue(a.client.now()) {
+	if a.pair.isDue(a.client.now()) || a.pair.AccessToken == a.refused {
 		if err := a.refresh(ctx); err != nil {
 			return err
 		}
@@ -109,7 +131,7 @@ func (a *OAuth) Apply(ctx context.Context, r *http.Request) error {
 
 const bearer = "Bearer "
 
-// Refused renews a token that was refused, unless that has happened already
+// Refused has Apply renew a token that was refused, unless that has happened already
 // since the request was made.
 func (a *OAuth) Refused(ctx context.Context, r *http.Request) (bool, error) {
 	if err := a.lock(ctx); err != nil {
@@ -126,17 +148,17 @@ func (a *OAuth) Refused(ctx context.Context, r *http.Request) (bool, error) {
 	if a.pair.Reconnect != "" {
 		return false, &ReconnectError{a.o.Account, a.pair.Reconnect, a.o.Remedy}
 	}
-	if a.pair.AccessToken != used {
-		return true, nil
-	}
-	return true, a.refresh(ctx)
+	a.refused = used
+	return true, nil
 }
 
-// refresh replaces the pair. The caller has the lock, so there is one refresh at a
-// time.
+// refresh replaces the pair by one call, which the caller repeats where it fails. The caller has
+// the lock, so there is one refresh at a time; it fails with ErrLongWait instead of waiting.
 func (a *OAuth) refresh(ctx context.Context) error {
 	old := a.pair.RefreshToken
-	pair, err := a.requestToken(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old}}, old)
+	cl := a.tokenCall(url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old}})
+	cl.alone = true
+	pair, err := a.requestToken(WithLongestWait(ctx, time.Second), cl, old)
 	if err == nil {
 		pair.Connection = a.pair.Connection
 		return a.storePair(ctx, pair)
@@ -185,12 +207,16 @@ func describeRefusal(err error) string {
 	return strconv.Itoa(statusOf(err))
 }
 
-// requestToken calls the token endpoint. After an answer without a refresh token the old
-// one stays valid.
-func (a *OAuth) requestToken(ctx context.Context, form url.Values, old string) (*tokenPair, error) {
+// tokenCall returns a call to the token endpoint.
+func (a *OAuth) tokenCall(form url.Values) *call {
 	form.Set("client_id", a.o.ClientID)
 	form.Set("client_secret", a.o.ClientSecret)
-	cl := &call{method: http.MethodPost, path: a.path, body: []byte(form.Encode()), form: true, classes: []Class{ClassToken}, finish: true}
+	return &call{method: http.MethodPost, path: a.path, body: []byte(form.Encode()), form: true, classes: []Class{ClassToken}, finish: true}
+}
+
+// requestToken calls the token endpoint. After an answer without a refresh token the old
+// one stays valid.
+func (a *OAuth) requestToken(ctx context.Context, cl *call, old string) (*tokenPair, error) {
 	answer, err := a.client.do(ctx, cl)
 	if err != nil {
 		return nil, err
@@ -235,21 +261,29 @@ func (a *OAuth) storePair(ctx context.Context, pair *tokenPair) error {
 	return nil
 }
 
-// reload reads the pair from the store.
+// reload reads the pair from the store. The caller has the lock.
 func (a *OAuth) reload(ctx context.Context) error {
+	pair, err := a.load(ctx)
+	if err == nil {
+		a.pair = pair
+	}
+	return err
+}
+
+// load returns the pair in the store.
+func (a *OAuth) load(ctx context.Context) (*tokenPair, error) {
 	raw, err := a.o.Store.LoadToken(ctx, a.o.Account)
 	if err != nil {
-		return fmt.Errorf("load the tokens of account %s: %w", a.o.Account, err)
+		return nil, fmt.Errorf("load the tokens of account %s: %w", a.o.Account, err)
 	}
-	pair := &tokenPair{Reconnect: "it has not been connected yet"}
-	if len(raw) > 0 {
-		pair = new(tokenPair)
-		if err := json.Unmarshal(raw, pair); err != nil || pair.AccessToken == "" {
-			pair = &tokenPair{Reconnect: "its kept tokens are unreadable"}
-		}
+	if len(raw) == 0 {
+		return &tokenPair{Reconnect: "it has not been connected yet"}, nil
 	}
-	a.pair = pair
-	return nil
+	pair := new(tokenPair)
+	if err := json.Unmarshal(raw, pair); err != nil || pair.AccessToken == "" {
+		pair = &tokenPair{Reconnect: "its kept tokens are unreadable"}
+	}
+	return pair, nil
 }
 
 // lock takes the lock, and first stores a pair that could not be stored before.
@@ -259,14 +293,19 @@ func (a *OAuth) lock(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if a.unstored == nil {
-		return nil
-	}
-	err := a.storePair(ctx, a.unstored)
+	err := a.storeKept(ctx)
 	if err != nil {
 		a.unlock()
 	}
 	return err
+}
+
+// storeKept stores a pair that could not be stored before. The caller has the lock.
+func (a *OAuth) storeKept(ctx context.Context) error {
+	if a.unstored == nil {
+		return nil
+	}
+	return a.storePair(ctx, a.unstored)
 }
 
 func (a *OAuth) unlock() { <-a.turn }
