@@ -2,12 +2,15 @@ package strict
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"minutebook/api"
 )
 
 // Part returns a content part: verbatim when it keeps to section 2.2, else with the
-// members that it lacks, and null when there is none.
+// members that it lacks and without the elements that say nothing, and null when there
+// is none.
 func (c *Cache) Part(p api.Part, raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("null")
@@ -15,40 +18,48 @@ func (c *Cache) Part(p api.Part, raw json.RawMessage) json.RawMessage {
 	raw = inUTF8(raw)
 	switch p {
 	case api.PartTranscript:
-		return normalize(c, p, raw, isTranscript, func(entries *[]api.TranscriptEntry) {
+		return normalize(c, p, raw, isTranscript, func(entries *[]api.TranscriptEntry) bool {
+			*entries = slices.DeleteFunc(*entries, func(e api.TranscriptEntry) bool { return strings.TrimSpace(e.Text) == "" })
 			for i, e := range *entries {
 				(*entries)[i].Timestamp = normalizeOffset(e.Timestamp)
 			}
+			return len(*entries) > 0
 		})
 	case api.PartSummary:
-		return normalize(c, p, raw, isSummary, func(*api.Summary) {})
+		return normalize(c, p, raw, isSummary, func(*api.Summary) bool { return true })
 	case api.PartActionItems:
-		return normalize(c, p, raw, isActionItems, func(items *[]api.ActionItem) {
+		return normalize(c, p, raw, isActionItems, func(items *[]api.ActionItem) bool {
+			*items = api.DropBlank(*items)
 			for i, item := range *items {
 				(*items)[i].RecordingTimestamp = normalizeOffset(item.RecordingTimestamp)
 			}
+			return len(*items) > 0
 		})
 	case api.PartHighlights:
-		return normalize(c, p, raw, isHighlights, func(highlights *[]api.Highlight) {
+		return normalize(c, p, raw, isHighlights, func(highlights *[]api.Highlight) bool {
+			*highlights = api.DropBlank(*highlights)
 			for i, h := range *highlights {
 				if h.Text.Or("") == "" || h.Text == h.Summary {
 					(*highlights)[i].Text = api.Opt[string]{}
 				}
 			}
+			return len(*highlights) > 0
 		})
 	case api.PartCRM:
-		return normalize(c, p, raw, isCRM, func(matches *api.CRMMatches) {
+		return normalize(c, p, raw, isCRM, func(matches *api.CRMMatches) bool {
 			if matches.Error.Null() {
 				matches.Error = api.Opt[string]{}
 			}
+			return true
 		})
 	}
 	return raw
 }
 
 // normalize returns raw when it is strict, else its value as type T writes it after
-// repair. Content that type T cannot read becomes null.
-func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool, repair func(*T)) json.RawMessage {
+// repair, which reports whether there is content. What has none, or what type T cannot
+// read, becomes null.
+func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool, repair func(*T) bool) json.RawMessage {
 	if c.isStrict(p, raw, strict) {
 		return raw
 	}
@@ -57,7 +68,9 @@ func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(jso
 		return json.RawMessage("null")
 	}
 	if value, ok := v.Get(); ok {
-		repair(&value)
+		if !repair(&value) {
+			return json.RawMessage("null")
+		}
 		v = api.Some(value)
 	}
 	repaired, err := json.Marshal(v)
@@ -118,7 +131,13 @@ func isActionItems(raw json.RawMessage) bool {
 			return false
 		}
 	}
-	return true
+	return saysAll[api.ActionItem](raw)
+}
+
+// saysAll reports whether all elements of a list say something.
+func saysAll[T interface{ IsBlank() bool }](raw json.RawMessage) bool {
+	var list []T
+	return json.Unmarshal(raw, &list) == nil && !slices.ContainsFunc(list, T.IsBlank)
 }
 
 func isHighlights(raw json.RawMessage) bool {
@@ -140,7 +159,7 @@ func isHighlights(raw json.RawMessage) bool {
 			return false // the text is there only when it differs
 		}
 	}
-	return true
+	return saysAll[api.Highlight](raw)
 }
 
 func isCRM(raw json.RawMessage) bool {
