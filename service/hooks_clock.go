@@ -9,8 +9,9 @@ import (
 )
 
 // clampTimes sets times that lie in the future, written while the clock was ahead,
-// to now, so that no webhook and no delivery waits until that day comes. It keeps the
-// times since which meetings are new: the clock may be behind instead, see restoreTimes.
+// to now, so that no webhook, download or delivery waits until that day comes, and no code
+// or token lives until then. It keeps the times since which meetings are new: the clock
+// may be behind instead, see restoreTimes.
 func (s *Service) clampTimes(ctx context.Context) error {
 	now := s.now()
 	return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
@@ -23,8 +24,10 @@ func (s *Service) clampTimes(ctx context.Context) error {
 			`UPDATE undecided SET until = ?1 + ?2 WHERE until > ?1 + ?2`,
 			`UPDATE deliveries SET next_at = ?1 + max(0, next_at - coalesce(last_at, created_at)) WHERE state = 'pending' AND coalesce(last_at, created_at) > ?1 AND next_at > ?1`,
 			`UPDATE downloads SET ready_at = ?1 + (ready_at - created_at), created_at = ?1 WHERE created_at > ?1`, // expires_at is in links
+			`UPDATE auth_codes SET expires_at = ?1 + ?3 WHERE expires_at > ?1 + ?3`,
+			`UPDATE access_tokens SET expires_at = ?1 + ?4 WHERE expires_at > ?1 + ?4`,
 		} {
-			if _, err := tx.ExecContext(ctx, query, now.UnixMilli(), undecidedFor.Milliseconds()); err != nil {
+			if _, err := tx.ExecContext(ctx, query, now.UnixMilli(), undecidedFor.Milliseconds(), codeLife.Milliseconds(), accessLife.Milliseconds()); err != nil {
 				return fmt.Errorf("correct times in the future: %w", err)
 			}
 		}

@@ -281,3 +281,31 @@ func TestTheUsualLibraryConnects(t *testing.T) {
 	}
 	s.get("/teams", fresh.AccessToken, 200)
 }
+
+// Codes and access tokens that were issued while the clock was ahead live no longer than others.
+func TestACodeOfAClockAheadLivesNoLonger(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	id, secret := s.app(t)
+	const ahead = 40 * 24 * time.Hour
+	s.clock.add(ahead)
+	tok := s.connect(t, id, secret)
+	code, err := s.AuthorizeApp(t.Context(), id, "ann@acme.example", redirect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock.add(-ahead)
+	if err := s.clampTimes(t.Context()); err != nil { // as sweep does
+		t.Fatal(err)
+	}
+	s.get("/meetings", tok.Access, http.StatusOK)
+	s.clock.add(codeLife)
+	a, _ := s.form("grant_type", "authorization_code", "code", code, "client_id", id, "client_secret", secret, "redirect_uri", redirect)
+	if a.status != http.StatusBadRequest || !strings.Contains(string(a.body), "expired") {
+		t.Errorf("the code after ten minutes: %d %s", a.status, a.body)
+	}
+	s.clock.add(accessLife - codeLife)
+	s.get("/meetings", tok.Access, http.StatusUnauthorized)
+	if a, _ := s.form("grant_type", "refresh_token", "refresh_token", tok.Refresh, "client_id", id, "client_secret", secret); a.status != http.StatusOK {
+		t.Errorf("renewed after a day: %d %s", a.status, a.body)
+	}
+}
