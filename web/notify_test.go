@@ -163,13 +163,6 @@ func TestAPanicFailsTheTurnAlone(t *testing.T) {
 	}
 }
 
-// waitForLaterChange returns when a change would get a time after a moment.
-func (s *site) waitForLaterChange(than time.Time) {
-	for i := 0; !time.Now().After(than.Add(2*time.Millisecond)) && i < 1000; i++ {
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // TestNotificationsKeepRights tells a person only of meetings that the person sees, and of
 // none once the person is out; an address in a private network is never called.
 func TestNotificationsKeepRights(t *testing.T) {
