@@ -27,7 +27,8 @@ var ErrLongWait = errors.New("the service refuses calls for too long to wait")
 type longestWaitKey struct{}
 
 // WithLongestWait returns a context whose calls fail with [ErrLongWait] when the service refuses
-// calls (429), or asks for patience (Retry-After), for longer than d. They still wait for a free slot.
+// calls (429), or asks for patience (Retry-After), for longer than d, or another call of the same
+// connection renews its token for longer than that. They still wait for a free slot.
 func WithLongestWait(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, longestWaitKey{}, d)
 }
@@ -123,15 +124,6 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 		return nil, err
 	}
 	return w.slot, nil
-}
-
-// awaitOpen waits, as acquire does, until a call of a class may be sent.
-func (b *Budget) awaitOpen(ctx context.Context, c Class) error {
-	s, err := b.acquire(ctx, b.now(), c)
-	if err == nil {
-		b.giveBack(s)
-	}
-	return err
 }
 
 // leave removes a waiter whose context has ended from the queue.

@@ -35,8 +35,6 @@ type call struct {
 	// finish: once sent, the call goes on to its end even when its context ends,
 	// because its answer cannot be read again.
 	finish bool
-	// alone: the call is not repeated here, but by its caller.
-	alone bool
 }
 
 func get(path string, query url.Values) *call {
@@ -87,10 +85,6 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, context.Cause(ctx))
 		}
-		if cl.alone {
-			return nil, err
-		}
-		unsent := req == nil || isUnsent(err) // without a request the credential failed
 		switch status := statusOf(err); {
 		case status == http.StatusUnauthorized && !renewed && req != nil:
 			renewed = true
@@ -106,10 +100,10 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 			if refusals++; refusals >= maxRefusals {
 				return nil, err
 			}
-		case !IsTemporary(err), cl.once && !unsent:
+		case !IsTemporary(err), cl.once && !isUnsent(err):
 			return nil, err
 		default:
-			cl.uncertain = cl.uncertain || !unsent
+			cl.uncertain = cl.uncertain || !isUnsent(err)
 			if failures++; failures >= maxAttempts || isOnce(ctx) {
 				return nil, err
 			}

@@ -58,7 +58,6 @@ type OAuth struct {
 	turn     chan struct{} // a semaphore that guards the fields below
 	pair     *tokenPair    // from the store; nil: not read yet
 	unstored *tokenPair    // issued, but not stored: not to be used yet
-	refused  string        // an access token that the service refused
 }
 
 const (
@@ -160,15 +159,16 @@ func CodeFrom(address, state string) (string, error) {
 }
 
 // Exchange makes the connection from a code and stores it durably. A code can be
-// used once. The lock is taken when the tokens are there, as the call may wait for long.
+// used once.
 func (a *OAuth) Exchange(ctx context.Context, code string) error {
-	cl := a.tokenCall(url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {a.o.RedirectURL}})
-	pair, err := a.requestToken(ctx, cl, "")
+	if err := a.lock(ctx); err != nil {
+		return err
+	}
+	defer a.unlock()
+	pair, err := a.requestToken(ctx, url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {a.o.RedirectURL}}, "")
 	if err != nil {
 		return fmt.Errorf("connect account %s: %w", a.o.Account, err)
 	}
 	pair.Connection = rand.Text()
-	a.turn <- struct{}{} // also where ctx has ended; a pair that is not stored yet is replaced
-	defer a.unlock()
 	return a.storePair(ctx, pair)
 }

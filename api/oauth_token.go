@@ -70,7 +70,8 @@ type OAuthStatus struct {
 	Connection string `json:"connection,omitempty"`
 }
 
-// Status reads the connection's state from its store. It makes no call, and waits for none.
+// Status reads the connection's state from its store. It makes no call, and waits for none: while
+// the tokens are being renewed the store has those of before.
 func (a *OAuth) Status(ctx context.Context) (OAuthStatus, error) {
 	var p *tokenPair
 	var err error
@@ -81,7 +82,7 @@ func (a *OAuth) Status(ctx context.Context) (OAuthStatus, error) {
 		}
 		p = a.pair
 		a.unlock()
-	default: // the tokens are being renewed: the store has those of before
+	default:
 		p, err = a.load(ctx)
 	}
 	if err != nil {
@@ -90,23 +91,8 @@ func (a *OAuth) Status(ctx context.Context) (OAuthStatus, error) {
 	return OAuthStatus{Connected: p.Reconnect == "", Reconnect: p.Reconnect, Obtained: p.ObtainedAt, Expires: p.ExpiresAt, Scope: p.Scope, Connection: p.Connection}, nil
 }
 
-// Apply sets the bearer token. It first renews a token that is due or was refused. While the
-// service refuses calls to the token endpoint it waits without the lock, so that nobody waits for
-// it who would not wait so long.
+// Apply sets the bearer token. It first renews a token that is due.
 func (a *OAuth) Apply(ctx context.Context, r *http.Request) error {
-	for {
-		err := a.applyLocked(ctx, r)
-		if !errors.Is(err, ErrLongWait) {
-			return err
-		}
-		if err := a.client.budget.awaitOpen(ctx, ClassToken); err != nil {
-			return fmt.Errorf("renew the token of account %s: %w", a.o.Account, err)
-		}
-	}
-}
-
-// applyLocked is Apply, but fails with ErrLongWait instead of waiting.
-func (a *OAuth) applyLocked(ctx context.Context, r *http.Request) error {
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
@@ -120,7 +106,7 @@ func (a *OAuth) applyLocked(ctx context.Context, r *http.Request) error {
 	if a.pair.Reconnect != "" {
 		return &ReconnectError{a.o.Account, a.pair.Reconnect, a.o.Remedy}
 	}
-	if a.pair.isDue(a.client.now()) || a.pair.AccessToken == a.refused {
+	if a.pair.isDue(a.client.now()) {
 		if err := a.refresh(ctx); err != nil {
 			return err
 		}
@@ -131,7 +117,7 @@ func (a *OAuth) applyLocked(ctx context.Context, r *http.Request) error {
 
 const bearer = "Bearer "
 
-// Refused has Apply renew a token that was refused, unless that has happened already
+// Refused renews a token that was refused, unless that has happened already
 // since the request was made.
 func (a *OAuth) Refused(ctx context.Context, r *http.Request) (bool, error) {
 	if err := a.lock(ctx); err != nil {
@@ -148,17 +134,17 @@ func (a *OAuth) Refused(ctx context.Context, r *http.Request) (bool, error) {
 	if a.pair.Reconnect != "" {
 		return false, &ReconnectError{a.o.Account, a.pair.Reconnect, a.o.Remedy}
 	}
-	a.refused = used
-	return true, nil
+	if a.pair.AccessToken != used {
+		return true, nil
+	}
+	return true, a.refresh(ctx)
 }
 
-// refresh replaces the pair by one call, which the caller repeats where it fails. The caller has
-// the lock, so there is one refresh at a time; it fails with ErrLongWait instead of waiting.
+// refresh replaces the pair. The caller has the lock, so there is one refresh at a
+// time.
 func (a *OAuth) refresh(ctx context.Context) error {
 	old := a.pair.RefreshToken
-	cl := a.tokenCall(url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old}})
-	cl.alone = true
-	pair, err := a.requestToken(WithLongestWait(ctx, time.Second), cl, old)
+	pair, err := a.requestToken(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old}}, old)
 	if err == nil {
 		pair.Connection = a.pair.Connection
 		return a.storePair(ctx, pair)
@@ -207,16 +193,12 @@ func describeRefusal(err error) string {
 	return strconv.Itoa(statusOf(err))
 }
 
-// tokenCall returns a call to the token endpoint.
-func (a *OAuth) tokenCall(form url.Values) *call {
-	form.Set("client_id", a.o.ClientID)
-	form.Set("client_secret", a.o.ClientSecret)
-	return &call{method: http.MethodPost, path: a.path, body: []byte(form.Encode()), form: true, classes: []Class{ClassToken}, finish: true}
-}
-
 // requestToken calls the token endpoint. After an answer without a refresh token the old
 // one stays valid.
-func (a *OAuth) requestToken(ctx context.Context, cl *call, old string) (*tokenPair, error) {
+func (a *OAuth) requestToken(ctx context.Context, form url.Values, old string) (*tokenPair, error) {
+	form.Set("client_id", a.o.ClientID)
+	form.Set("client_secret", a.o.ClientSecret)
+	cl := &call{method: http.MethodPost, path: a.path, body: []byte(form.Encode()), form: true, classes: []Class{ClassToken}, finish: true}
 	answer, err := a.client.do(ctx, cl)
 	if err != nil {
 		return nil, err
@@ -286,10 +268,19 @@ func (a *OAuth) load(ctx context.Context) (*tokenPair, error) {
 	return pair, nil
 }
 
-// lock takes the lock, and first stores a pair that could not be stored before.
+// lock takes the lock, and first stores a pair that could not be stored before. Whoever has it may
+// renew the token, and wait for the service: lock fails with ErrLongWait after the longest wait of ctx.
 func (a *OAuth) lock(ctx context.Context) error {
+	var late <-chan time.Time
+	if longest := longestWaitOf(ctx); longest > 0 {
+		timer := time.NewTimer(longest)
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
 	case a.turn <- struct{}{}:
+	case <-late:
+		return fmt.Errorf("renew the token of account %s: %w", a.o.Account, ErrLongWait)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -88,7 +88,7 @@ func FuzzTokenAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		ctx := WithoutRepetition(t.Context())
-		pair, err := a.requestToken(ctx, a.tokenCall(url.Values{"refresh_token": {old}}), old)
+		pair, err := a.requestToken(ctx, url.Values{"refresh_token": {old}}, old)
 		if err != nil {
 			if text := err.Error(); strings.Contains(text, secret) || strings.Contains(text, old) || strings.ContainsFunc(text, unicode.IsControl) {
 				t.Errorf("%d %q: %q", status, body, text)
