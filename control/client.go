@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -31,8 +32,8 @@ func Dial(ctx context.Context, dataDir string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if target, err := os.Readlink(link); err == nil {
-		path = target
+	if path, err = followLink(path, link); err != nil {
+		return nil, err
 	}
 	if err := checkFolder(path, dataDir); errors.Is(err, os.ErrNotExist) {
 		return nil, ErrNoDaemon
@@ -46,6 +47,22 @@ func Dial(ctx context.Context, dataDir string) (*Client, error) {
 	}
 	probe.Close()
 	return &Client{http: http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+}
+
+// followLink returns the path of the daemon's socket. A link is the copy of another directory's, as
+// of an archive that was copied as files, where it stands for a socket or names another one: the
+// daemon that it leads to has the other archive.
+func followLink(path, link string) (string, error) {
+	if link == "" {
+		if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return "", ErrNoDaemon
+		}
+		return path, nil
+	}
+	if target, err := os.Readlink(link); err == nil && filepath.Base(target) == filepath.Base(path) {
+		return target, nil
+	}
+	return path, nil
 }
 
 // dialOwn connects to the socket of a data directory, on which a trusted user listens.

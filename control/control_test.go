@@ -241,6 +241,41 @@ func TestLongPathGoesToRuntimeDirectory(t *testing.T) {
 	}
 }
 
+// TestACopyIsNotAnsweredByTheOriginal copies a data directory with a long path as files, with the
+// link to the daemon's socket: no daemon has the copy.
+func TestACopyIsNotAnsweredByTheOriginal(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	base := t.TempDir()
+	dir := filepath.Join(base, strings.Repeat("x", 100))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	defer serve(t, dir, operations(nil))()
+	target, err := os.Readlink(filepath.Join(dir, socketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := os.MkdirTemp("/tmp", "minutebook-copy-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(short)
+	long := filepath.Join(base, strings.Repeat("y", 100))
+	for _, err := range []error{os.Mkdir(long, 0o700), os.Symlink(target, filepath.Join(long, socketName)), os.Symlink(target, filepath.Join(short, socketName))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, to := range []string{long, short} {
+		if _, err := Dial(t.Context(), to); !errors.Is(err, ErrNoDaemon) {
+			t.Errorf("the copy %s: %v", to, err)
+		}
+	}
+	if _, err := Dial(t.Context(), dir); err != nil {
+		t.Error(err)
+	}
+}
+
 // FuzzCall: whatever is asked, the daemon's answer is read as the same process answers itself,
 // and no other answer is taken for a result.
 func FuzzCall(f *testing.F) {
