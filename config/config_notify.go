@@ -113,7 +113,7 @@ func isWebhookSecret(secret string) bool {
 
 func isHTTP(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
+	return err == nil && u.Hostname() != "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
 func (c *Config) validateNotify(bad func(string, string, ...any)) {
@@ -121,9 +121,7 @@ func (c *Config) validateNotify(bad func(string, string, ...any)) {
 	if n.Heartbeat != "" && !isHTTP(n.Heartbeat) {
 		bad("notify.heartbeat", "is no http or https address")
 	}
-	if m := n.Mail; m.Host == "" && (m.From != "" || len(m.To) > 0 || m.Username != "") {
-		bad("notify.mail.host", "is missing")
-	} else if m.Host != "" {
+	if m := n.Mail; m.Host != "" {
 		if m.From == "" || len(m.To) == 0 {
 			bad("notify.mail", "needs from and to")
 		}

@@ -79,9 +79,10 @@ func (c *Config) validate(bad complain) {
 	}
 }
 
-// hasMore reports whether an address has a user, a query or a fragment: a path is put behind it.
-func hasMore(u *url.URL) bool {
-	return u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != ""
+// hasMore reports whether an address has a user, a query or a fragment, also an empty one: a path is
+// put behind it.
+func hasMore(address string, u *url.URL) bool {
+	return u.User != nil || strings.ContainsAny(address, "?#")
 }
 
 // isMediaDir reports whether media.url names a directory.
@@ -102,9 +103,9 @@ func (c *Config) validateListeners(bad func(string, string, ...any)) {
 	}
 	if r.PublicURL != "" {
 		u, err := url.Parse(r.PublicURL)
-		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopbackName(u.Hostname())) {
+		if err != nil || u.Hostname() == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopbackName(u.Hostname())) {
 			bad("receiver.public_url", "is no https address, which deliveries need; write one such as https://hooks.example.org")
-		} else if hasMore(u) {
+		} else if hasMore(r.PublicURL, u) {
 			bad("receiver.public_url", "has a user, a query or a fragment; write only scheme, host and path")
 		}
 		if r.Listen == "" {
@@ -112,7 +113,7 @@ func (c *Config) validateListeners(bad func(string, string, ...any)) {
 		}
 	}
 	if at := c.Service.PublicURL; at != "" {
-		if u, err := url.Parse(at); err != nil || !isHTTP(at) || hasMore(u) {
+		if u, err := url.Parse(at); err != nil || !isHTTP(at) || hasMore(at, u) {
 			bad("service.public_url", "is no http or https address of scheme, host and path; write one such as https://minutes.example")
 		}
 	}
@@ -148,9 +149,9 @@ func (c *Config) validateAccounts(bad func(string, string, ...any)) {
 		}
 		seen[a.Name] = true
 		u, err := url.Parse(a.BaseURL)
-		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		if err != nil || !isHTTP(a.BaseURL) {
 			bad(at+".base_url", "is no http or https address; it includes /external/v1")
-		} else if hasMore(u) {
+		} else if hasMore(a.BaseURL, u) {
 			bad(at+".base_url", "has a user, a query or a fragment; write it without")
 		}
 		if p, err := mail.ParseAddress(a.Email); a.Email != "" && (err != nil || p.Address != a.Email) {

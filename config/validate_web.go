@@ -103,7 +103,7 @@ func (w Web) parsePublicURL(bad complain) *url.URL {
 	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }):
 		bad("web.public_url", "has the host %q, which is no name that browsers take; write another one, or its form that begins with xn--", u.Host)
 		return nil
-	case hasMore(u):
+	case hasMore(w.PublicURL, u):
 		bad("web.public_url", "has a user, a query or a fragment; write only scheme, host and path")
 		return nil
 	case u.Path != "" && w.Access == AccessOwner:
