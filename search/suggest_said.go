@@ -54,7 +54,7 @@ func (s *snapshot) suggestTitles(t typed) ([]Suggestion, error) {
 		}
 		seen[row.Title] = true
 		out = append(out, Suggestion{Kind: SuggestTitle, Text: row.Title, RecordingID: id, Start: row.Key().Start,
-			Query: (&query.Filter{Field: "title", Value: row.Title}).String()})
+			Query: (&query.Filter{Field: "title", Value: strings.TrimRight(row.Title, "* ")}).String()}) // a star would make a beginning of its last word
 	}
 	return out, nil
 }

@@ -103,6 +103,24 @@ func TestNamesOfWhichNothingIsLeft(t *testing.T) {
 	}
 }
 
+// TestASuggestedTitleIsNoBeginning types a title that ends with a star: the query of the suggestion
+// finds that meeting alone.
+func TestASuggestedTitleIsNoBeginning(t *testing.T) {
+	h := newFixture(t)
+	said := []utterance{{0, "Anna Lee", "Hello."}}
+	h.add(meeting(1, "Board review*", "en", day(1), said, nil), meeting(2, "Board reviewers", "en", day(2), said, nil))
+	h.catchUp()
+	for _, s := range h.suggested("board rev", everyone) {
+		if s.Kind == SuggestTitle && s.RecordingID == 1 {
+			if got := hitIDs(h.search(Request{Query: s.Query})); got != "1" {
+				t.Errorf("%s finds %s", s.Query, got)
+			}
+			return
+		}
+	}
+	t.Error("the title is not suggested")
+}
+
 // TestSuggestHidesWhatIsHidden asks, with every prefix of the words of a hidden meeting,
 // as somebody who does not see it.
 func TestSuggestHidesWhatIsHidden(t *testing.T) {

@@ -194,7 +194,7 @@ func (p *parser) parseItem(depth int) (Node, error) {
 	case kindFilter:
 		return readFilter(t)
 	default:
-		return readWord(t)
+		return readWord(t), nil
 	}
 }
 
@@ -219,9 +219,9 @@ func (p *parser) parseGroup(open token, depth int) (Node, error) {
 func isSearchable(s string) bool { return len(text.PhraseTerms(s)) > 0 }
 
 // readWord takes the marks of a prefix and of a fuzzy word off; nil when
-// nothing is left to look for. Words that follow one another, as in input/output, may end with
-// the beginning of one, and with no fuzzy word.
-func readWord(t token) (Node, error) {
+// nothing is left to look for. Of words that follow one another, as in input/output, the last may be
+// a prefix; a ~ behind them is passed over.
+func readWord(t token) Node {
 	w := &Word{Text: t.text, Pos: t.pos}
 	for {
 		switch {
@@ -230,14 +230,10 @@ func readWord(t token) (Node, error) {
 		case strings.HasSuffix(w.Text, "~"):
 			w.Fuzzy = true
 		default:
-			last, _ := utf8.DecodeLastRuneInString(w.Text)
-			switch terms := text.PhraseTerms(w.Text); {
-			case len(terms) == 0:
-				return nil, nil
-			case len(terms) > 1 && w.Fuzzy && isOfWord(last):
-				return nil, &Error{Pos: t.pos, Message: "~ stands behind more than one word", Hint: "put a space before the last word"}
+			if !isSearchable(w.Text) {
+				return nil
 			}
-			return w, nil
+			return w
 		}
 		w.Text = w.Text[:len(w.Text)-1]
 	}
