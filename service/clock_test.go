@@ -38,3 +38,28 @@ func TestADownloadOfAClockAheadIsCompletedInTime(t *testing.T) {
 		t.Errorf("its link: %d %s", a.status, a.body)
 	}
 }
+
+// A retry that a clock ahead has planned is made after the same wait, however often that is corrected.
+func TestARetryOfAClockAheadWaitsNoShorter(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	const ahead, wait = 24 * time.Hour, 10 * time.Hour
+	if err := s.store.queueCallback(t.Context(), callback{owner: "ann@acme.example", kind: "summary", url: "https://x.example/", recordingID: 1, at: s.clock.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	tried := s.clock.Now().Add(ahead)
+	if _, err := s.store.db.ExecContext(t.Context(), `UPDATE deliveries SET attempts = 6, created_at = ?1, last_at = ?1, next_at = ?2`,
+		tried.UnixMilli(), tried.Add(wait).UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	want := s.clock.Now().Add(wait)
+	for range 3 {
+		if err := s.clampTimes(t.Context()); err != nil { // as sweep does
+			t.Fatal(err)
+		}
+		list, err := s.Deliveries(t.Context(), "pending", 2)
+		if err != nil || len(list) != 1 || !list[0].NextAt.Equal(want) || list[0].LastAt.After(s.clock.Now()) || list[0].CreatedAt.After(s.clock.Now()) {
+			t.Errorf("waits: %+v, want until %s: %v", list, want, err)
+		}
+		s.clock.add(time.Hour)
+	}
+}

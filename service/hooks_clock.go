@@ -22,7 +22,8 @@ func (s *Service) clampTimes(ctx context.Context) error {
 			`UPDATE webhooks SET failing_since = ?1 WHERE failing_since > ?1`,
 			`UPDATE webhooks SET failed_at = ?1 WHERE failed_at > ?1`,
 			`UPDATE undecided SET until = ?1 + ?2 WHERE until > ?1 + ?2`,
-			`UPDATE deliveries SET next_at = ?1 + max(0, next_at - coalesce(last_at, created_at)) WHERE state = 'pending' AND coalesce(last_at, created_at) > ?1 AND next_at > ?1`,
+			`UPDATE deliveries SET next_at = ?1 + max(0, next_at - coalesce(last_at, created_at)), created_at = min(created_at, ?1), last_at = min(last_at, ?1)
+				WHERE state = 'pending' AND coalesce(last_at, created_at) > ?1 AND next_at > ?1`,
 			`UPDATE downloads SET ready_at = ?1 + (ready_at - created_at), created_at = ?1 WHERE created_at > ?1`, // expires_at is in links
 			`UPDATE auth_codes SET expires_at = ?1 + ?3 WHERE expires_at > ?1 + ?3`,
 			`UPDATE access_tokens SET expires_at = ?1 + ?4 WHERE expires_at > ?1 + ?4`,
