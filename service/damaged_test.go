@@ -46,3 +46,30 @@ func TestARepairedMeetingFires(t *testing.T) {
 		}
 	}
 }
+
+// It waits no longer than until a newer version of the damaged part comes.
+func TestAMeetingThatANewerVersionRepairsFires(t *testing.T) {
+	dir := ArchiveDir(t)
+	a := openTestArchive(t, dir)
+	if err := a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"); err != nil {
+		t.Fatal(err)
+	}
+	s := newSandbox(t, Options{Archive: a})
+	s.annsHook()
+	s.caughtUp(t)
+	content := []string{"default_summary", `{"markdown_formatted": "one"}`}
+	arrive(t, a, archive.SourceList, newer(1, content...))
+	archivetest.Damage(t, filepath.Join(dir, "archive.db"), `UPDATE bodies SET encoding = 1, body = x'00'
+		WHERE revision_id IN (SELECT id FROM revisions WHERE recording_id = 1 AND part = 'transcript')`)
+	r := newRelay(s.Service)
+	for range 6 { // no time that it waits for is to come then
+		s.step(t, r)
+		s.clock.add(12 * time.Hour)
+	}
+	content = append(content, "transcript", `[{"speaker": {"display_name": "A", "matched_calendar_invitee_email": null}, "text": "new", "timestamp": "00:00:01"}]`)
+	arriveAt(t, a, "anns", archive.SourceList, s.clock.Now(), newer(1, content...))
+	s.step(t, r)
+	if got := s.queued(); got != "1" {
+		t.Errorf("after the newer version: sent %q, want 1", got)
+	}
+}

@@ -152,7 +152,7 @@ func (r *relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change
 
 // selectMeetings returns the meetings to decide, each once: the undecided ones that have waited long
 // enough, for the lists or at all, since the last decision, or all of them where the directory changed,
-// and those of changes.
+// and those of changes. A new version of any part may make an undecided meeting readable again.
 func (r *relay) selectMeetings(waiting map[int64]time.Time, changes []archive.Change, now time.Time) []int64 {
 	var ids []int64
 	inDirectory := slices.ContainsFunc(changes, func(c archive.Change) bool { return c.Kind == archive.ChangeDirectory })
@@ -166,7 +166,7 @@ func (r *relay) selectMeetings(waiting map[int64]time.Time, changes []archive.Ch
 	selected := map[int64]bool{}
 	for _, c := range changes {
 		_, waits := waiting[c.RecordingID]
-		if c.Kind == archive.ChangePart && c.Part == api.PartSummary || waits && c.Kind == archive.ChangeVisibility {
+		if c.Kind == archive.ChangePart && (waits || c.Part == api.PartSummary) || waits && c.Kind == archive.ChangeVisibility {
 			ids = append(ids, c.RecordingID)
 		}
 	}
