@@ -91,10 +91,14 @@ func (s *Service) resumeAfterPause(ctx context.Context, head archive.Position, l
 
 // skipToHead moves the relay to the head; nothing that was recorded before now fires.
 func (s *Service) skipToHead(ctx context.Context, tx *sql.Tx, head archive.Position) error {
-	if err := s.clampRestored(ctx, tx); err != nil {
+	restored, err := s.store.timeSetting(ctx, restoredKey)
+	if err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM undecided`)
+	if _, err := presentFor(ctx, tx, "", restored.UnixMilli(), s.now().UnixMilli()); err != nil { // keeps one of the future
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM undecided`)
 	return errors.Join(err, setTime(ctx, tx, restoredKey, s.now()), s.setPosition(ctx, tx, head))
 }
 
@@ -153,7 +157,7 @@ func (s *Service) resumeAfterRestore(ctx context.Context, head archive.Position,
 // archived for the first time.
 func (r *relay) follow(ctx context.Context) error {
 	r.noteRun(ctx)
-	if err := errors.Join(r.restoreTimes(ctx), r.clampTimes(ctx)); err != nil {
+	if err := errors.Join(r.followTimes(ctx, true), r.clampTimes(ctx)); err != nil {
 		return err
 	}
 	for longest := time.Duration(0); ; longest = followedEvery { // after a failure it notes at once that it runs

@@ -54,15 +54,15 @@ func (r *relay) followClock(ctx context.Context) (err error) {
 	now, up := r.now().Round(0), r.uptime()
 	isKnown := up != 0 && r.upAt != 0
 	leap := now.Sub(r.seen) - (up - r.upAt)
+	leapt := isKnown && leap > time.Minute
 	switch {
 	case now.Before(r.seen): // the clock was set back
 		err = r.clampTimes(ctx)
-	case !isKnown:
-		err = r.restoreTimes(ctx)
-	case leap > time.Minute:
-		if err = r.restoreTimes(ctx); err == nil {
-			_, err = r.store.db.ExecContext(ctx, `UPDATE undecided SET until = min(until + ?, ?)`, leap.Milliseconds(), now.Add(undecidedFor).UnixMilli())
-		}
+	case leapt:
+		_, err = r.store.db.ExecContext(ctx, `UPDATE undecided SET until = until + ?`, leap.Milliseconds())
+	}
+	if err == nil {
+		err = r.followTimes(ctx, leapt || !isKnown)
 	}
 	if err == nil {
 		r.seen, r.upAt = now, up

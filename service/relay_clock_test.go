@@ -109,3 +109,83 @@ func TestATimeOfAClockAheadThatComesSilencesNothing(t *testing.T) {
 		t.Errorf("sent %q, want 36 37", got)
 	}
 }
+
+// A clock that is behind between two steps of the relay, while the sweep runs, makes no history new
+// either, and has no meeting wait shorter for its list.
+func TestAClockBehindForASweepMakesNoHistoryNew(t *testing.T) {
+	const behind = 72 * time.Hour
+	s, a, up := newFollowed(t)
+	arrive(t, a, archive.SourceList, meeting(900))
+	s.step(t, newRelay(s.Service))
+	s.clock.add(48 * time.Hour)
+	s.step(t, newRelay(s.Service))
+	if _, err := s.store.db.ExecContext(t.Context(), `UPDATE webhooks SET created_at = ?`, s.clock.Now().UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.add(4 * time.Hour)
+	r := newRelay(s.Service)
+	arrive(t, a, archive.SourceWebhook, delivered(60))
+	s.step(t, r)
+	until := func() (at int64) {
+		if err := s.store.db.R.QueryRowContext(t.Context(), `SELECT until FROM undecided`).Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	want := until()
+	s.clock.add(-behind)
+	if err := s.clampTimes(t.Context()); err != nil { // as sweep does
+		t.Fatal(err)
+	}
+	s.clock.add(behind + 10*time.Minute)
+	*up += 10 * time.Minute
+	s.step(t, r)
+	if got := until(); got != want {
+		t.Errorf("waits until %d, want %d", got, want)
+	}
+	for _, id := range []int{40, 61} { // 40 was finished before the webhook was created
+		arriveAt(t, a, "anns", archive.SourceList, s.clock.Now(), newer(id))
+	}
+	s.step(t, r)
+	if got := s.queued(); got != "61" {
+		t.Errorf("sent %q, want 61", got)
+	}
+}
+
+// A clock that is ahead at every start silences nothing: what counted instead of a time that it has
+// written counts again when it is set right again.
+func TestAClockAheadAtEveryStartSilencesNothing(t *testing.T) {
+	const ahead = 2 * time.Hour
+	for name, off := range map[string]time.Duration{"a pause": 25 * time.Hour, "a webhook": 20 * time.Hour} {
+		s, a, up := newFollowed(t)
+		arrive(t, a, archive.SourceList, meeting(900))
+		s.step(t, newRelay(s.Service))
+		s.clock.add(off)
+		finished := newer(int(s.clock.Now().Sub(testStart)/time.Hour) + 1)
+		for range 3 {
+			s.clock.add(ahead)
+			*up = time.Minute // booted
+			r := newRelay(s.Service)
+			if err := s.followTimes(t.Context(), true); err != nil { // as follow does
+				t.Fatal(err)
+			}
+			s.step(t, r)
+			if name == "a webhook" {
+				if _, err := s.store.db.ExecContext(t.Context(), `UPDATE webhooks SET created_at = ?`, s.clock.Now().UnixMilli()); err != nil {
+					t.Fatal(err)
+				}
+				name += " created once"
+			}
+			s.clock.add(-ahead)
+			s.step(t, r)
+			s.clock.add(40 * time.Minute)
+			*up += 40 * time.Minute
+			s.step(t, r)
+		}
+		arriveAt(t, a, "anns", archive.SourceList, s.clock.Now(), finished)
+		s.step(t, newRelay(s.Service))
+		if got := s.queued(); got == "" {
+			t.Errorf("%s: the meeting that was finished since is not sent", name)
+		}
+	}
+}
