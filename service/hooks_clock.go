@@ -37,22 +37,20 @@ func (s *Service) clampTimes(ctx context.Context) error {
 // The time itself counts again once it is past after a leap of the clock or a start, since the
 // clock was behind; where the clock only goes on until it comes, a clock ahead wrote it, and the
 // meetings of the last minutes are new. No meeting waits for the lists longer than undecidedFor.
-func (s *Service) followTimes(ctx context.Context, leapt bool) error {
-	now := s.now().UnixMilli()
-	return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
+func (r *relay) followTimes(ctx context.Context, leapt bool) error {
+	now := r.now().UnixMilli()
+	var times map[string]int64
+	err := r.store.db.WriteTx(ctx, func(tx *sql.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, `UPDATE undecided SET until = ?1 WHERE until > ?1`, now+undecidedFor.Milliseconds()); err != nil {
 			return fmt.Errorf("correct until when meetings wait: %w", err)
 		}
-		times, err := sqlite.Map[string, int64](ctx, tx, `SELECT id, max(created_at, coalesce(enabled_at, 0)) FROM webhooks WHERE deleted_at IS NULL`)
-		if err != nil {
-			return fmt.Errorf("read times of webhooks: %w", err)
-		}
-		restored, err := s.store.timeSetting(ctx, restoredKey)
-		if err != nil {
+		if times, err = r.readTimes(ctx, tx); err != nil {
 			return err
 		}
-		times[""] = restored.UnixMilli()
 		for id, at := range times {
+			if err := r.noteBehind(ctx, tx, id, at); err != nil {
+				return err
+			}
 			counts := at
 			if leapt {
 				if counts, err = lastPast(ctx, tx, id, at, now); err != nil {
@@ -68,9 +66,44 @@ func (s *Service) followTimes(ctx context.Context, leapt bool) error {
 			if err := setSince(ctx, tx, id, counts); err != nil {
 				return err
 			}
+			times[id] = counts
 		}
 		return nil
 	})
+	if err == nil {
+		r.times = times
+	}
+	return err
+}
+
+// readTimes reads the times since which meetings are new: for each webhook and, as "", for the
+// relay. It notes the latest time at which the relay ran.
+func (r *relay) readTimes(ctx context.Context, tx *sql.Tx) (map[string]int64, error) {
+	times, err := sqlite.Map[string, int64](ctx, tx, `SELECT id, max(created_at, coalesce(enabled_at, 0)) FROM webhooks WHERE deleted_at IS NULL`)
+	if err != nil {
+		return nil, fmt.Errorf("read times of webhooks: %w", err)
+	}
+	restored, err := r.store.timeSetting(ctx, restoredKey)
+	if err != nil {
+		return nil, err
+	}
+	followed, err := r.store.timeSetting(ctx, followedKey)
+	if err != nil {
+		return nil, err
+	}
+	times[""] = restored.UnixMilli()
+	r.latest = max(r.latest, followed.UnixMilli())
+	return times, nil
+}
+
+// noteBehind has a time count as the latest at which the relay ran, once that is past: it was
+// written since the last step and is before that, so the clock is behind.
+func (r *relay) noteBehind(ctx context.Context, tx *sql.Tx, id string, at int64) error {
+	if r.times == nil || r.times[id] == at || at >= r.latest {
+		return nil
+	}
+	_, err := presentFor(ctx, tx, id, r.latest, at)
+	return err
 }
 
 // lastPast returns the last of a time and of those that were in the future once and are past.

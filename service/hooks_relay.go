@@ -15,12 +15,14 @@ import (
 // relay decides which webhooks the changes of an archive fire. One goroutine owns it.
 type relay struct {
 	*Service
-	seen          time.Time     // the clock's time at the last step, or at the start
-	upAt          time.Duration // the machine's uptime then
-	ran           time.Duration // the machine's uptime when the relay last ran
-	mayHavePaused bool          // it was off for more than longPause, perhaps
-	resumed       time.Duration // the machine's uptime when it ran again after that
-	decided       time.Time     // when it last looked for meetings that have waited long enough
+	seen          time.Time        // the clock's time at the last step, or at the start
+	upAt          time.Duration    // the machine's uptime then
+	ran           time.Duration    // the machine's uptime when the relay last ran
+	mayHavePaused bool             // it was off for more than longPause, perhaps
+	resumed       time.Duration    // the machine's uptime when it ran again after that
+	latest        int64            // the latest time at which it ran, by whichever clock
+	times         map[string]int64 // since when meetings were new at the last step, see followTimes
+	decided       time.Time        // when it last looked for meetings that have waited long enough
 }
 
 func newRelay(s *Service) *relay {

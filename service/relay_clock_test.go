@@ -166,7 +166,7 @@ func TestAClockAheadAtEveryStartSilencesNothing(t *testing.T) {
 			s.clock.add(ahead)
 			*up = time.Minute // booted
 			r := newRelay(s.Service)
-			if err := s.followTimes(t.Context(), true); err != nil { // as follow does
+			if err := r.followTimes(t.Context(), true); err != nil { // as follow does
 				t.Fatal(err)
 			}
 			s.step(t, r)
@@ -186,6 +186,45 @@ func TestAClockAheadAtEveryStartSilencesNothing(t *testing.T) {
 		s.step(t, newRelay(s.Service))
 		if got := s.queued(); got == "" {
 			t.Errorf("%s: the meeting that was finished since is not sent", name)
+		}
+	}
+}
+
+// A webhook that is created while the clock is behind does not fire for what was finished before,
+// once the clock is right, also where the machine was started with that clock.
+func TestAWebhookCreatedByAClockBehindFiresForNoHistory(t *testing.T) {
+	const behind = 40 * time.Hour
+	for _, booted := range []bool{false, true} {
+		s, a, up := newFollowed(t)
+		arrive(t, a, archive.SourceList, meeting(900))
+		r := newRelay(s.Service)
+		s.step(t, r)
+		for range 4 {
+			s.clock.add(12 * time.Hour)
+			*up += 12 * time.Hour
+			s.step(t, r)
+		}
+		s.clock.add(-behind)
+		if booted {
+			*up = time.Minute
+			r = newRelay(s.Service)
+			if err := r.followTimes(t.Context(), true); err != nil { // as follow does
+				t.Fatal(err)
+			}
+		}
+		s.step(t, r)
+		if _, err := s.store.db.ExecContext(t.Context(), `UPDATE webhooks SET created_at = ?`, s.clock.Now().UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
+		s.clock.add(behind + time.Minute)
+		*up += time.Minute
+		s.step(t, r)
+		for _, id := range []int{40, 59} { // 40 was finished before the webhook was created
+			arriveAt(t, a, "anns", archive.SourceList, s.clock.Now(), newer(id))
+		}
+		s.step(t, r)
+		if got := s.queued(); got != "59" {
+			t.Errorf("booted %t: sent %q, want 59", booted, got)
 		}
 	}
 }
