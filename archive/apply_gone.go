@@ -275,6 +275,11 @@ func (t *applying) recordListing(o *Observation, isNew bool) error {
 			if err := t.logChange(o.RecordingID, ChangeVisibility, ""); err != nil {
 				return err
 			}
+			if isAgain { // the person may play it, also where an answer from before that says otherwise comes later
+				if err := t.logChange(o.RecordingID, ChangeMedia, ""); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	res, err := t.Exec(`UPDATE meetings SET gone_at = NULL WHERE recording_id = ?1 AND gone_at IS NOT NULL

@@ -112,7 +112,9 @@ func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
 // SaveRefusal is SaveDownload for a recording that the service refused to an account, which is not
 // asked for it again. Where isForbidden is true (403), the account's person does not play it;
 // that is logged as ChangeMedia. The account was asked when the log was at asked: where the
-// meeting, the accounts or the directory have changed since, the refusal counts for nothing.
+// meeting, the accounts or the directory have changed since, the account is asked again. Its person
+// does not play the recording before, since another account may fetch it, so that nobody asks; unless
+// the account has become another person's, or somebody is shown the meeting anew.
 func (a *Archive) SaveRefusal(ctx context.Context, d Download, account string, isForbidden bool, asked Position) error {
 	refused, err := json.Marshal([]string{account})
 	if err != nil {
@@ -135,13 +137,18 @@ func (a *Archive) saveDownload(ctx context.Context, d Download, refused, forbidd
 			return err
 		}
 		if refused != "[]" {
-			var isOutdated bool
-			err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM changes WHERE seq > ? AND recording_id IN (0, ?))`, asked.Seq, d.RecordingID).Scan(&isOutdated)
+			var isOutdated, mayPlay bool
+			err := tx.QueryRowContext(ctx, `SELECT count(*) > 0, total(kind = ?1) > 0
+					OR EXISTS (SELECT 1 FROM accounts WHERE name IN (SELECT value FROM json_each(?4)) AND owned_since >= (SELECT at FROM changes WHERE seq = ?2))
+				FROM changes WHERE seq > ?2 AND recording_id IN (0, ?3)`, ChangeMedia, asked.Seq, d.RecordingID, forbidden).Scan(&isOutdated, &mayPlay)
 			if err != nil {
 				return err
 			}
 			if isOutdated {
-				refused, forbidden = "[]", "[]"
+				refused = "[]"
+			}
+			if isOutdated && mayPlay {
+				forbidden = "[]"
 			}
 		}
 		var after string

@@ -271,6 +271,24 @@ func TestARefusalOfBeforeCountsForNothing(t *testing.T) {
 	}
 }
 
+// A list of another account shows the meeting while an account is forbidden the recording, which that
+// other account can fetch: the account is asked again, and its person does not play it before.
+func TestARefusalBesideAnotherListForbids(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := newArchive(t)
+	must(t, a.SetAccounts(t.Context(), []AccountSetting{danSetting("dan", "1"), eveSetting}))
+	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(1, "T", "x")))
+	walkTwice(t, a, "dan", "", 1)
+	asked, err := a.Head(t.Context())
+	must(t, err)
+	walkTwice(t, a, "eve", "", 1)
+	must(t, a.SaveRefusal(t.Context(), Download{RecordingID: 1, State: DownloadWanted}, "dan", true, asked))
+	d, err := a.DownloadOf(t.Context(), 1)
+	if err != nil || len(d.RefusedBy) > 0 || !slices.Equal(d.ForbiddenTo, []string{"dan"}) {
+		t.Errorf("refused by %v, forbidden to %v, %v", d.RefusedBy, d.ForbiddenTo, err)
+	}
+}
+
 // A retention rule, or a repair, works on the recording while its download ends.
 func TestADownloadInProgressKeepsTheState(t *testing.T) {
 	testrun.SkipUnderRace(t)

@@ -186,6 +186,9 @@ func (w *world) upgrade(*rand.Rand) {
 		err = errors.Join(err, db.Close())
 	}
 	w.must(err, "make the archive one of an earlier version")
+	w.oracle.mu.Lock()
+	clear(w.oracle.forbade) // which that version did not keep
+	w.oracle.mu.Unlock()
 	w.journal.note("the archive is of an earlier version, and is upgraded")
 	w.start(w.dataDir)
 }
