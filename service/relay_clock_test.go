@@ -25,8 +25,8 @@ func TestAListFirstReadByAClockThatWasAhead(t *testing.T) {
 	}
 }
 
-// A clock that is behind until it is set right makes no history new: neither what was finished before
-// a restore nor what was finished before a webhook was created or enabled.
+// A clock that is behind until it is set right makes no history new: neither meetings finished before
+// a restore nor those finished before a webhook was created or enabled.
 func TestAClockBehindForAMinuteMakesNoHistoryNew(t *testing.T) {
 	for name, goOn := range map[string]func(*sandbox) error{
 		"restored": func(s *sandbox) error {
@@ -152,7 +152,7 @@ func TestAClockBehindForASweepMakesNoHistoryNew(t *testing.T) {
 	}
 }
 
-// A clock that is ahead at every start silences nothing: what counted instead of a time that it has
+// A clock that is ahead at every start silences nothing: the present that counted instead of a time that it has
 // written counts again when it is set right again.
 func TestAClockAheadAtEveryStartSilencesNothing(t *testing.T) {
 	const ahead = 2 * time.Hour
@@ -190,7 +190,7 @@ func TestAClockAheadAtEveryStartSilencesNothing(t *testing.T) {
 	}
 }
 
-// A webhook that is created while the clock is behind does not fire for what was finished before,
+// A webhook that is created while the clock is behind does not fire for meetings finished before,
 // once the clock is right, also where the machine was started with that clock.
 func TestAWebhookCreatedByAClockBehindFiresForNoHistory(t *testing.T) {
 	const behind = 40 * time.Hour

@@ -81,8 +81,8 @@ func TestResultsHaveChipsAndControls(t *testing.T) {
 	}
 }
 
-// TestAnotherOrderKeepsTheQuery changes the order alone in the form that a page shows, and what
-// the form does not show beside a date that is written.
+// TestAnotherOrderKeepsTheQuery changes the order alone in the form that a page shows, and a date beside
+// filters that the form does not show.
 func TestAnotherOrderKeepsTheQuery(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newTalkSite(t)

@@ -57,7 +57,7 @@ func (c *Cache) Part(p api.Part, raw json.RawMessage) json.RawMessage {
 }
 
 // normalize returns raw when it is strict, else its value as type T writes it after
-// repair, which reports whether there is content. What has none, or what type T cannot
+// repair, which reports whether there is content. Content that says nothing, or that type T cannot
 // read, becomes null.
 func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool, repair func(*T) bool) json.RawMessage {
 	if c.isStrict(p, raw, strict) {
