@@ -29,7 +29,7 @@ const (
 	ChangePart       ChangeKind = "part"       // the current version of Change.Part
 	ChangeVisibility ChangeKind = "visibility" // who sees it
 	ChangeGone       ChangeKind = "gone"       // it went, or came back; see Row.Gone
-	ChangeMedia      ChangeKind = "media"      // a recording was attached or removed
+	ChangeMedia      ChangeKind = "media"      // a recording was attached or removed, or who may play it may have changed
 	ChangeForgotten  ChangeKind = "forgotten"  // erased: followers erase it too
 )
 

@@ -53,9 +53,9 @@ func (d *DB) SetNotified(ctx context.Context, search int64, ids ...int64) error 
 	})
 }
 
-// SetSeen notes from where and up to where matches of a saved search were notified: its Since and Seen. It fails
-// with [archive.ErrNotFound] when the query or the address was changed since the search
-// was read, as other matches are notified then.
+// SetSeen notes from where and up to where matches of a saved search were notified: its Since and
+// Seen. It fails with [archive.ErrNotFound] when the query or the address was changed since the
+// search was read, as other matches are notified then.
 func (d *DB) SetSeen(ctx context.Context, read SavedSearch) error {
 	return d.write(ctx, "note up to where matches were notified", func(tx *sql.Tx) error {
 		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET since_epoch = ?4, since_seq = ?5, seen_epoch = ?6, seen_seq = ?7 WHERE `+asRead+` AND query = ?8`,
