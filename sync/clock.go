@@ -23,8 +23,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// waitForChange waits until next, until change is closed or sends, or until ctx
-// ends, and no longer than clockCheck. A zero next is never reached.
+// waitForChange waits until next, but no longer than clockCheck, or until change is
+// closed or sends, or ctx ends. With a zero next, or one that is not after now, it waits
+// for change and ctx alone.
 func waitForChange(ctx context.Context, change <-chan struct{}, next, now time.Time) {
 	var alarm <-chan time.Time
 	if wait := next.Sub(now); !next.IsZero() && wait > 0 {

@@ -15,7 +15,8 @@ import (
 
 const (
 	jobContent = "asks"
-	// contentWorkers limits the calls for content that an account makes at a time.
+	// contentWorkers limits the calls for content that each of an account's two lanes makes
+	// at a time.
 	contentWorkers = 8
 	// onePageSpan is how far apart meetings may be created to be read with one page.
 	onePageSpan = 48 * time.Hour

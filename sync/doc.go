@@ -20,6 +20,7 @@
 //   - status*.go, progress*.go: the reports of `minutebook status` and of a run.
 //   - forget.go, refetch.go, recover.go, clock.go: forgotten meetings, damaged
 //     ones, panics; waiting, and times that a wrong clock wrote.
+//   - marks.go: the state of this package, kept as marks of the archive.
 //
 // # What it promises
 //

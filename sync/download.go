@@ -45,13 +45,13 @@ type downloader struct {
 
 // downloadTask is a recording that is being worked on. One goroutine owns it.
 type downloadTask struct {
-	row          archive.Download
-	url          string        // the link; never written down
-	asked        time.Time     // since when a call for it waits or is under way; zero: none. l.mu guards it
-	announced    chan struct{} // signalled by its callback
-	lastPoll     time.Time     // the last poll that found it being generated; zero: none
-	wasAnnounced bool          // a callback caused the last poll
-	waitedFor    bool          // a person waits: a fetch without progress is left for the next run
+	row          archive.Download // l.mu guards its changes
+	url          string           // the link; never written down
+	asked        time.Time        // since when a call for it waits or is under way; zero: none. l.mu guards it
+	announced    chan struct{}    // signalled by its callback
+	lastPoll     time.Time        // the last poll that found it being generated; zero: none
+	wasAnnounced bool             // a callback caused the last poll
+	waitedFor    bool             // a person waits: a fetch without progress is left for the next run
 	stats        *runStats
 	hasher       *fileHasher // of the partial file; nil: not read by this process yet
 	cancel       func()      // ends it

@@ -89,7 +89,7 @@ func (p *pacer) usualGeneration() time.Duration {
 }
 
 // announcedPollDelay returns when to poll first where a callback will announce the
-// file: when it is probably lost.
+// file: when the callback is probably lost.
 func (p *pacer) announcedPollDelay() time.Duration {
 	return min(max(announcementWait, 3*p.usualGeneration()), slowestAnnouncedPoll)
 }

@@ -103,7 +103,8 @@ func (l *downloader) postponeRow(ctx context.Context, t *downloadTask, row archi
 }
 
 // requeueLapsed puts a recording whose link has expired back into the queue, to
-// be requested again at once. The bytes fetched so far are kept.
+// be requested again: at once, but later after every third lapse. The bytes fetched so
+// far are kept.
 func (l *downloader) requeueLapsed(ctx context.Context, t *downloadTask, why string) error {
 	row := t.row
 	row.State, row.Lapsed, row.Due, row.ExpiresAt, row.Reason = archive.DownloadWanted, row.Lapsed+1, l.s.now(), time.Time{}, why

@@ -9,8 +9,8 @@ import (
 	"minutebook/archive"
 )
 
-// prioritySemaphore limits how many fetches go on at a time. Of those that
-// wait, the one with the earliest expiry is next.
+// prioritySemaphore limits how many fetches, or requests of an account, go on at a
+// time. Of those that wait, the one with the earliest expiry is next.
 type prioritySemaphore struct {
 	mu      sync.Mutex // guards the fields below
 	free    int

@@ -22,8 +22,9 @@ const (
 )
 
 // advance takes a recording as far as it goes now: onto the disk, or back into
-// the queue. It returns an error only if this machine fails, see isLocal, or ctx
-// ended. A forgotten meeting ends it without an error.
+// the queue. It returns an error only if this machine fails (see isLocal), if the
+// recording is left for the next run (errLater), or if ctx ended. A forgotten meeting
+// ends it without an error.
 func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 	for first := true; ctx.Err() == nil; first = false {
 		if t.row.State == archive.DownloadWanted && !first {

@@ -17,7 +17,8 @@ const (
 	// intakePause is how long intake waits after the disk failed.
 	intakePause = 5 * time.Second
 	// While many deliveries arrive, their acknowledgements go first: a batch is
-	// smaller, and intake then waits busyRest times as long as the batch took.
+	// smaller, and intake then waits busyRest times as long as the batch took, at
+	// most intakePause.
 	busyBatch = 10
 	busyRest  = 5
 )

@@ -12,11 +12,7 @@ import (
 	"minutebook/archive/importer"
 )
 
-// Status is the part of `minutebook status` about the sync.
-// AccountStatus is the state of one account.
-// DownloadStatus is the state of the queue of recordings.
-// FailureStatus is a line of the ledger that is open.
-// maxFailures is how many failures Status lists, and ofAccount how many of one
+// maxFailures is how many failures Status lists, and maxAccountFailures how many of one
 // account.
 const (
 	maxFailures        = 100

@@ -14,7 +14,7 @@ type Status struct {
 	Accounts  []AccountStatus `json:"accounts"`
 	Inbox     inbox.Counts    `json:"inbox"`
 	Downloads DownloadStatus  `json:"downloads"`
-	Failures  []FailureStatus `json:"failures"` // open ones, latest first
+	Failures  []FailureStatus `json:"failures"` // the first open ones; see openFailures
 	Problems  []string        `json:"problems"` // parts that do not work at present, and why
 	// Clock compares the clocks; absent before this process has read a list.
 	Clock *ClockStatus `json:"clock,omitempty"`
@@ -52,7 +52,7 @@ type AccountStatus struct {
 	ContentTasksDue int         `json:"content_tasks_due"`
 	NextContentTask time.Time   `json:"next_content_task,omitzero"`
 	Budget          []api.Usage `json:"budget"`
-	// OpenFailures counts the open failures; Failures are the latest of them.
+	// OpenFailures counts the open failures; Failures are the first of them.
 	OpenFailures int             `json:"open_failures"`
 	Failures     []FailureStatus `json:"failures"`
 }

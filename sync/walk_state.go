@@ -25,7 +25,7 @@ type walkState struct {
 	// Walk and Listed identify the walk in the archive, if it judges absence.
 	Walk   int64 `json:"walk,omitempty"`
 	Listed int   `json:"listed,omitempty"`
-	// Asked is when a catch-up requested its first page, by the service's clock.
+	// Asked is when the walk requested its first page, by the service's clock.
 	Asked time.Time `json:"asked,omitzero"`
 	// Bounded means that all windows had a bound of created_at. Unreadable counts
 	// the items that were no meetings.
