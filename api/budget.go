@@ -141,10 +141,10 @@ type Usage struct {
 	Used     int   `json:"used"`      // slots taken, other programs' calls included
 	InFlight int   `json:"in_flight"` // of these, calls without an answer yet
 	Foreign  int   `json:"foreign"`   // of these, known to be other programs'
-	Limit    int   `json:"limit"`     // as the service last reported it
+	Limit    int   `json:"limit"`     // in force: as reported, guessed after a 429, or raised on trial
 	Nominal  int   `json:"nominal"`   // by the specification
 	Waiting  int   `json:"waiting"`   // calls that wait for a slot in this class
-	Refused  int   `json:"refused"`   // answers 429 since the start of the process
+	Refused  int   `json:"refused"`   // answers 429 since the start, counted in the first class of the call only
 	// Reset is the time at which the next slot comes free, zero when one is free
 	// now. While calls in flight have all slots it is a window from now.
 	Reset time.Time `json:"reset,omitzero"`

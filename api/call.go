@@ -64,7 +64,7 @@ const (
 	maxBody      = 64 << 20
 	maxErrorBody = 64 << 10
 	maxValues    = 4_000_000
-	// attempts and refusals limit the repetitions of one call.
+	// maxAttempts and maxRefusals limit the repetitions of one call.
 	maxAttempts = 6
 	maxRefusals = 20
 	firstDelay  = time.Second

@@ -19,6 +19,7 @@
 //	meetings.go, lists.go, recordings.go, webhooks.go  the endpoints
 //	meeting.go, content.go, directory.go, download.go, webhook.go  their resources
 //	parts.go, opt.go, time.go, email.go, empty.go      a meeting's parts, and values
+//	openapi.go                     the contract of the interface
 //
 // The package writes nothing to disk itself. The budget's state and the rotating
 // tokens outlive the process through [BudgetStore] and [TokenStore]. After a crash
