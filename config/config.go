@@ -65,7 +65,7 @@ type Receiver struct {
 	TrustedProxies []string `toml:"trusted_proxies" env:"TRUSTED_PROXIES"` // CIDRs
 	TLSCert        string   `toml:"tls_cert" env:"TLS_CERT"`               // file, read again when it changes
 	TLSKey         string   `toml:"tls_key" env:"TLS_KEY"`
-	// KeepBodies is how long a delivery's body is kept after it was applied.
+	// KeepBodies is how long a delivery's body is kept after it was applied; 0: for good.
 	KeepBodies Duration `toml:"keep_bodies" env:"KEEP_BODIES"`
 }
 
@@ -89,8 +89,8 @@ type Account struct {
 	APIKey         string   `toml:"api_key" env:"API_KEY" secret:"true"`
 	APIKeyFile     string   `toml:"api_key_file" env:"API_KEY_FILE"`
 	WebhookSecrets []string `toml:"webhook_secrets" env:"WEBHOOK_SECRETS" secret:"true"`
-	RecordedBy     []string `toml:"recorded_by" env:"RECORDED_BY"` // outside recorders, one pass each
-	Teams          []string `toml:"teams" env:"TEAMS"`             // teams, one pass each
+	RecordedBy     []string `toml:"recorded_by" env:"RECORDED_BY"` // outside recorders, listed by queries of their own
+	Teams          []string `toml:"teams" env:"TEAMS"`             // teams, listed by queries of their own
 	OAuth          *OAuth   `toml:"oauth" envPrefix:"OAUTH_"`
 	// AllowPrivate lets recordings be fetched from addresses that are not
 	// globally routable: for a service in one's own network.

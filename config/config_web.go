@@ -13,11 +13,11 @@ type Web struct {
 	TLSKey    string `toml:"tls_key" env:"TLS_KEY"`
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []string `toml:"trusted_proxies" env:"TRUSTED_PROXIES"` // CIDRs
+	// Passwords lets people sign in with a password or a passkey of their own here.
+	Passwords bool `toml:"passwords" env:"PASSWORDS" reload:"live"`
 	// ProxyHeader has the address of the person who asks, where Access is
 	// AccessProxy. It is taken from ProxyNetworks only, by the connection's own
 	// address.
-	// Passwords lets people sign in with a password or a passkey of their own here.
-	Passwords     bool     `toml:"passwords" env:"PASSWORDS" reload:"live"`
 	ProxyHeader   string   `toml:"proxy_header" env:"PROXY_HEADER" reload:"live"`
 	ProxyNetworks []string `toml:"proxy_networks" env:"PROXY_NETWORKS"` // CIDRs
 	// MetricsListen is a listener of its own for /metrics and /healthz. Empty: the

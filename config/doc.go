@@ -11,8 +11,10 @@
 //	validate*.go          values that make no sense
 //	describe.go, keys.go  mistakes as sentences, with the nearest key
 //	reload.go             settings that take effect without a restart
-//	added.go              the account that was added on the page
+//	added.go              accounts.toml: the accounts that were added on the page
+//	datadir.go            the data directory, also of a file with mistakes
+//	listen.go, variables.go  addresses to listen on; the environment's variables
 //
-// Nothing is written here and nothing is kept between calls: a crash has
-// nothing to lose.
+// Only accounts.toml is written here, and it is replaced as a whole. Nothing is kept
+// between calls: a crash has nothing to lose.
 package config

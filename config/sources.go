@@ -33,7 +33,8 @@ func HasSecret(settings []Setting, file string) bool {
 
 // Describe loads a configuration as [Load] does and returns its settings in the order
 // of the file, with the place from which each comes: "default", "config.toml:12", the
-// name of a variable, "--data", or [AddedName] for an account that was added on the page.
+// name of a variable, "--data", the file of a secret that has a file of its own, or
+// [AddedName] for an account that was added on the page.
 // The name of an account that only the environment has comes from the variable of its address.
 func Describe(path, dataDir string, environ []string) ([]Setting, error) {
 	c, err := Load(path, dataDir, environ)
