@@ -19,7 +19,7 @@ const (
 // timeouts bound how long a request may use a resource.
 type timeouts struct {
 	body   time.Duration // of a body, from the end of the headers to its last byte
-	turn   time.Duration // of a request's turn, when as many as maxConcurrent are being answered
+	turn   time.Duration // of the wait for a request's turn, while maxConcurrent others are being answered
 	judge  time.Duration // until a reader of media is checked again
 	answer time.Duration // of an answer, from the request's turn to its last byte
 	stall  time.Duration // of a reader of media that takes nothing

@@ -15,6 +15,7 @@
 //	oauth_*.go                                 apps, consent, codes and tokens
 //	sandbox_*.go                               loading, the organisation, held-back meetings
 //	forget.go                                  erasing a meeting
+//	description.go                             the interface's own description
 //	mirror, strict, limit, fault               packages: who sees which meeting; valid
 //	                                           answers; counting calls; faults on purpose
 //

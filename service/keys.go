@@ -20,7 +20,7 @@ type Key struct {
 }
 
 // CreateKey makes an API key for a person (5.2) and returns it, the only time
-// that it can be seen. The person must be known: a user, a team's member, the
+// that it can be seen. The person must be active and known: a user, a team's member, the
 // owner of an account or somebody of the organisation who recorded a meeting.
 func (s *Service) CreateKey(ctx context.Context, email string) (string, error) {
 	email = api.FoldEmail(email)

@@ -31,7 +31,8 @@ type authorizeView struct {
 // authorize is GET and POST /oauth2/authorize: the person is shown which app
 // asks and proves who they are with an API key of theirs, since the service
 // knows no passwords. An app or a redirect URI that is not registered exactly
-// so is refused on the page; every other error goes back to the app.
+// so is refused on the page, as are parameters that cannot be read or are repeated;
+// a wrong key shows the page again. Every other error goes back to the app.
 func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return s.showAuthorize(w, http.StatusBadRequest, authorizeView{Fatal: true, Message: "This address, or the form that was sent to it, cannot be read."})

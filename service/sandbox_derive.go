@@ -10,8 +10,9 @@ import (
 	"minutebook/service/mirror"
 )
 
-// organisationDeriver derives an organisation from loaded meetings: users are recorders, and invitees of the recorders' domains; a user's teams are
-// all that their recorded_by.team has named; whoever the meetings call external is none.
+// organisationDeriver derives an organisation from loaded meetings. Users are the
+// recorders, and the invitees of domains that the meetings call internal more often than
+// external. A user's teams are all that their recorded_by.team has named.
 type organisationDeriver struct {
 	people map[string]*derivedPerson
 	votes  map[string]int // domain: internal showings minus external ones

@@ -34,7 +34,7 @@ func (s *Service) Finish(ctx context.Context) (id int64, ok bool, err error) {
 }
 
 // finalise applies a meeting, then shares it, then queues its webhooks and lets
-// it leave the waiting room in one commit.
+// it leave the held ones in one commit.
 func (s *Service) finalise(ctx context.Context, id int64, raw []byte) error {
 	o, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, s.now(), raw)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// store is service.db. Each method is one transaction.
+// store is service.db. Each method is one transaction, unless it is given one.
 type store struct {
 	db      *sqlite.DB
 	now     func() time.Time

@@ -9,7 +9,8 @@ import (
 )
 
 // keepExpired is how long downloads are remembered after they have expired, so
-// that a late reader is told so; keepCodes is the same for codes and tokens.
+// that a late reader is told so, and how long used refresh tokens and ended callbacks
+// are; keepCodes is the same for codes and access tokens.
 const (
 	keepExpired = 30 * 24 * time.Hour
 	keepCodes   = 24 * time.Hour

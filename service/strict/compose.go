@@ -31,7 +31,7 @@ func contents() []api.Part {
 // AppendMeeting appends a meeting made of its parts to out: every required key,
 // the parts to include, and unknown keys after them. Content that is not included
 // is left out as the service leaves it out: absent for some meetings, null for
-// others, see omits. It fails when the part "meeting" is no JSON object.
+// others, see isOmitted. It fails when the part "meeting" is no JSON object.
 func (c *Cache) AppendMeeting(out []byte, id int64, parts map[api.Part]json.RawMessage, include []api.Part) ([]byte, error) {
 	members := map[string]json.RawMessage{}
 	meeting := inUTF8(parts[api.PartMeeting])
