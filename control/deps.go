@@ -73,8 +73,8 @@ type Deps struct {
 	// FirstConfiguration is the file that a reload loads once it is there, where the process
 	// was started without one; "": none.
 	FirstConfiguration string
-	// Reload loads it again, while a daemon runs here; nil: none does. NeedsRestart
-	// are the settings that its last reload could not change.
+	// Reload loads the configuration again, while a daemon runs here; nil: none does.
+	// NeedsRestart are the settings that its last reload could not change.
 	Reload       func(context.Context) (Reloaded, error)
 	NeedsRestart []string
 	// Received counts the requests of the receiver that runs here by outcome; nil:

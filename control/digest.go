@@ -28,7 +28,8 @@ type Digests struct {
 	Roster   *roster.Roster
 	Schedule cron.Schedule
 	Readers  []DigestReader
-	// Failed are the readers whose channel failed, with the time of the next try.
+	// Failed are the readers whose channel failed, with the time of the next try. It is
+	// not nil.
 	Failed map[string]time.Time
 }
 

@@ -43,7 +43,7 @@ type sourceError struct{ error }
 
 func (e sourceError) Unwrap() error { return e.error }
 
-// verify checks the archive and the index. Its events are the damages.
+// verify checks the archive and the index. Its events are its progress and the damages.
 func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
 	began := h.Archive.Now()
 	sum, err := guarded(h, UpkeepVerify, func() (*archive.Verified, error) { return h.check(ctx, q, emit) })

@@ -42,8 +42,8 @@ func RegisterMetrics(r *prometheus.Registry, version string, observe func(contex
 // the accounts, which can change.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector. It leaves out all metrics when the state
-// cannot be read.
+// Collect implements prometheus.Collector. It leaves out all metrics but build_info when
+// the state cannot be read.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), gatherTime)
 	defer cancel()

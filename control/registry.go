@@ -116,7 +116,7 @@ const (
 	KindFailed   Kind = "failed"    // anything else
 	KindUnknown  Kind = "unknown"   // no such operation here
 	KindNotFound Kind = "not_found" // no such meeting
-	KindQuery    Kind = "query"     // the query does not parse
+	KindQuery    Kind = "query"     // the query does not parse, or the cursor is not of this search
 	KindCanceled Kind = "canceled"  // the caller went away
 	KindEnded    Kind = "ended"     // it gave way to another operation, and is still due
 )
