@@ -1,5 +1,6 @@
 // Package mcp offers the archive to assistants as tools of the Model Context
-// Protocol: search, list and read meetings, and list action items.
+// Protocol: search, list and read meetings, list action items and people, and count
+// trends.
 //
 // It promises to read only: no tool changes anything. Every answer is bounded,
 // says where it goes on or that it is cut, and names recording_id and offset, so that an assistant
