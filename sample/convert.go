@@ -47,8 +47,9 @@ func (s *script) meeting(base time.Time) (*meeting, error) {
 	return m, s.addCRM(m)
 }
 
-// newMeeting returns a meeting with its ids, addresses and times. They depend on the
-// script's name alone, and on when the meeting was scheduled and how long it took.
+// newMeeting returns a meeting with its ids, addresses and times. The ids and addresses
+// depend on the script's name alone, the times also on when the meeting was scheduled and
+// how long it took.
 func (s *script) newMeeting(scheduled time.Time, length time.Duration) *meeting {
 	sum := sha256.Sum256([]byte("tidewell/" + s.slug))
 	started := scheduled.Add(time.Duration(sum[8]%150) * time.Second)
