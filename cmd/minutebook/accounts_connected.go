@@ -191,7 +191,7 @@ func (d *daemon) bringUpToDate(ctx context.Context, account string) {
 func (d *daemon) reportParked(ctx context.Context, connector *accounts.Connector) {
 	all, err := connector.List(ctx)
 	if err != nil {
-		return // applyConnected has reported it
+		return // the list has just been read without an error
 	}
 	for _, a := range all {
 		if a.Parked != "" {
