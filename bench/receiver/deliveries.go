@@ -48,7 +48,7 @@ func meetingJSON(id int64, size int) []byte {
 	return raw
 }
 
-// A stock is signed requests, made before the clock runs.
+// deliverySet is signed requests, made before the clock runs.
 type deliverySet struct {
 	requests [][2][]byte // head and body
 	next     atomic.Int64

@@ -2,7 +2,7 @@
 // beside the same server and verification without storing, with a file that is appended
 // to and synced, and with a bare SQLite table; how long
 // an acknowledgement takes at half that load, also while the archive is filled
-// and the index rebuilt; how long until it is found; whether the time of a refusal
+// and the index rebuilt; how long until a delivery is found; whether the time of a refusal
 // tells of accounts; how it bears a thousand slow connections; and how much
 // memory it takes.
 //

@@ -57,7 +57,7 @@ func (h *house) arrivals(ctx context.Context) error {
 	return <-followed
 }
 
-// askPages asks whole answers, as fast as they come, until done.
+// askPages asks whole answers, one after another with a short pause, until done.
 func (h *house) askPages(ctx context.Context, done *atomic.Bool) (a answered) {
 	for _, c := range h.classes {
 		if c.name != wholeAnswer {

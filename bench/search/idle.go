@@ -90,7 +90,7 @@ func sampleMemory() *sampled {
 	return s
 }
 
-// end prints the figures.
+// end returns the figures.
 func (s *sampled) end() string {
 	close(s.stop)
 	<-s.done

@@ -18,7 +18,7 @@ import (
 
 const (
 	distinct = 1000 // meetings, at most; the rest are copies of them
-	each     = 10   // every which meeting has two versions
+	each     = 10   // of so many meetings one has two versions
 )
 
 // meetingTables have the rows of a meeting, with the columns that number them.

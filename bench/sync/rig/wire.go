@@ -196,7 +196,7 @@ func (t *trickle) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close drops the rest.
+// Close does nothing.
 func (t *trickle) Close() error { return nil }
 
 // book takes the line's next free time for n bytes and returns how long it is
