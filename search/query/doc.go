@@ -4,6 +4,7 @@
 //	lex.go       pieces of a query: words, phrases, fields, signs
 //	parse.go     the tree, [Parse], and the limits of a query
 //	node.go      the tree's nodes, which print as they parse
+//	edit.go      queries with a part more, less, or in the place of another
 //	fields.go    the fields, their values, and hints for wrong ones
 //	dates.go     dates, spans and lengths of time
 //	question.go  queries that read like plain English

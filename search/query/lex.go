@@ -29,7 +29,8 @@ type token struct {
 	afterSign bool // a word that means nothing, such as "&", stands before it
 }
 
-// lexer cuts a query into tokens. It never fails: a sign without a meaning is a word.
+// lexer cuts a query into tokens. It never fails: it passes over a sign without a meaning, or
+// reads it as a word.
 type lexer struct {
 	in  string
 	pos int

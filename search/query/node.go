@@ -45,7 +45,8 @@ type Phrase struct {
 }
 
 // Filter is a field and its value, such as speaker:anna. The field is one of
-// Fields, in lower case; the value is as typed. It prints in one line.
+// Fields, in lower case; the value is as typed, and in lower case where the field has fixed
+// values. It prints in one line.
 type Filter struct {
 	Field, Value string
 	Pos          int

@@ -45,7 +45,8 @@ func (b *Builder) IDs() []string {
 	return ids
 }
 
-// AddWords adds a field of words, by their numbers.
+// AddWords adds a field of words, by their numbers. It is called once for each field of a
+// document, since their number is the field's length.
 func (b *Builder) AddWords(field string, words []uint32) {
 	if len(words) == 0 {
 		return

@@ -19,8 +19,9 @@ func appendPair(to []byte, field, a, b string) []byte {
 }
 
 // AddPairs adds the pairs of numbered tokens. A joined form (email for e-mail) is a
-// neighbour of the words before and after its parts. The edge of a run without spaces is one
-// of words of other scripts alone: of its own its pairs are.
+// neighbour of the words before and after its parts. The character at an edge of a run without
+// spaces is a neighbour of words of other scripts alone: within the script the run's pairs of
+// characters follow one another.
 func (b *Builder) AddPairs(field string, tokens []text.Token) {
 	s := text.NewSequence(tokens)
 	for i := 1; i < len(s.Words); i++ {

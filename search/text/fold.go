@@ -9,7 +9,7 @@ import (
 )
 
 // folder makes of every spelling of a word the one it is indexed by: lower
-// case, compatibility forms made plain, accents of Latin, Greek and Arabic
+// case, compatibility forms made plain, accents of Latin, Greek, Cyrillic, Hebrew and Arabic
 // letters left off. It reuses one buffer.
 type folder struct{ buf []byte }
 
@@ -72,8 +72,8 @@ func isVariation(r rune) bool {
 	return r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef || r == 0x20e3
 }
 
-// keepsAccent reports whether the mark makes another letter of base: й is not и, and the
-// voiced kana are not the plain ones.
+// keepsAccent reports whether an accent makes another letter of base: й is not и. The marks of
+// voiced kana, which do that too, are no accents for isAccent.
 func keepsAccent(base, mark rune) bool { return base == 'и' && mark == 0x0306 }
 
 // spelledOut returns the plain letters for one that Unicode does not take apart.

@@ -20,7 +20,7 @@ type Sequence struct {
 // JoinedWord is a joined form that stands for the words [First,After).
 type JoinedWord struct {
 	Term         string
-	Number       uint32 // in a vocabulary, but of an Edge
+	Number       uint32 // in a vocabulary; not of an Edge, which may lack one
 	First, After int
 	Edge         bool // the first or last character of a run
 }
