@@ -107,7 +107,8 @@ func (s *snapshot) withCRM() (meetingSet, error) {
 }
 
 // withAllCRMWords finds the meetings with all words of a phrase in matches that the
-// viewer sees. One character may be the edge of a run.
+// viewer sees. It passes over single characters of scripts without spaces, of which most
+// are no terms of their own.
 func (s *snapshot) withAllCRMWords(phrase []string) (meetingSet, error) {
 	found := s.visible()
 	for _, term := range phrase {

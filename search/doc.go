@@ -36,7 +36,7 @@
 //	match, match_terms, _phrase, _filter     the meetings that a query holds for
 //	score, rank, rank_moments, page          their order
 //	quote, quote_notes, highlight            their best moments
-//	facets, correct, why                     counts, words put right, and reasons
+//	facets, months, correct, why             counts, words put right, and reasons
 //	suggest, suggest_said, suggest_values    how a text goes on that is being typed
 //	trends, trends_owners                    how often words were said, and in whose meetings
 //

@@ -37,8 +37,9 @@ type FacetsRequest struct {
 	Begins string // only values that begin so, or one of whose words does
 }
 
-// Facet returns the values of one field with their counts, at most Limit. It fails with a
-// *QueryError as Search does.
+// Facet returns the values of one field with their counts, at most Limit: none for 0. Of the
+// request Within and Whole do not count. It fails as Search does, and for a Field that is
+// no facet's.
 func (x *Index) Facet(ctx context.Context, r FacetsRequest) (out Facet, err error) {
 	q, err := query.Parse(r.Query)
 	if err != nil {
@@ -63,7 +64,8 @@ func (x *Index) Facet(ctx context.Context, r FacetsRequest) (out Facet, err erro
 	return out, err
 }
 
-// Facets returns the counts of Search with Facets, without any meeting.
+// Facets returns the counts of Search with Facets, without any meeting. Of the request Within
+// and Whole do not count. It fails as Search does.
 func (x *Index) Facets(ctx context.Context, r Request) (out []Facet, err error) {
 	q, err := query.Parse(r.Query)
 	if err != nil {
@@ -83,8 +85,8 @@ func (x *Index) Facets(ctx context.Context, r Request) (out []Facet, err error) 
 	return out, err
 }
 
-// Values returns, for each of some facets, the values that most of the meetings have that a
-// viewer sees, at most so many of each.
+// Values returns, for each of some facets, the values that the most meetings have of those
+// that a viewer sees, at most so many of each. Each spelling of a value stands by itself.
 func (x *Index) Values(ctx context.Context, viewer archive.Viewer, most int, fields ...string) (out []Facet, err error) {
 	err = x.ask(ctx, viewer, func(s *snapshot) error {
 		set := s.visible()

@@ -31,8 +31,8 @@ const (
 const retryAfter = 2 * time.Second
 
 // Follow keeps the index up with the archive until ctx ends, and then returns
-// nil. Failures are logged and tried again. Once it has caught up for the first
-// time it checks the index, see Check.
+// nil. It fails once the index or the archive is closed. Other failures are logged and
+// tried again. Once it has caught up for the first time it checks the index, see Check.
 func (x *Index) Follow(ctx context.Context) error {
 	var checks sync.WaitGroup
 	defer checks.Wait()

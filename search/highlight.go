@@ -35,7 +35,7 @@ func newHighlighter(terms []*termMatch, weights []float64) *highlighter {
 	return h
 }
 
-// find lists the hits in a text, in order, none inside another.
+// find lists the hits in a text by where they begin, the longer first. They may overlap.
 func (hl *highlighter) find(passage string, lang *text.Language) []hit {
 	return hl.findIn(text.Tokenize(passage), lang)
 }

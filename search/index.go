@@ -61,9 +61,9 @@ type Index struct {
 var ErrClosed = errors.New("the search index is closed")
 
 // Open opens the index of an archive, or makes an empty one where there is
-// none, or none that is of use: damaged indexes are set aside and built anew
-// by CatchUp and Follow. It fails when the index is open in another process,
-// or the disk does not let it write.
+// none, or none that is of use: indexes that do not open are removed, and built anew
+// by CatchUp and Follow. It fails when the index is open in another process, when
+// the archive cannot be read, or when the disk does not let it write.
 func Open(ctx context.Context, o Options) (*Index, error) {
 	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: text.NewLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0), room: readRoom, roomPause: roomPause, work: make(chan struct{}, 1), wake: func() {}}
 	if x.dir == "" {
@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 	return x, nil
 }
 
-// openGenerations opens the newest generation that is whole, and the one that
+// openGenerations opens the newest generation that is built, and the newer one that
 // was being built when the program ended, and removes all others.
 func (x *Index) openGenerations(ctx context.Context) error {
 	names, err := listGenerations(x.dir)
@@ -188,8 +188,8 @@ func (x *Index) Progress() Progress {
 	return p
 }
 
-// Rebuild has the next CatchUp build the indexes anew, while the ones that are
-// there answer.
+// Rebuild has Follow, or the next CatchUp, build the indexes anew, while the ones that
+// are there answer.
 func (x *Index) Rebuild() { x.requestRebuild(errors.New("it was asked for")) }
 
 // Close waits for searches and for the batch that is being written, and closes

@@ -91,7 +91,7 @@ func eachDocument(docs *roaring.Bitmap, fn func(doc uint32)) {
 	}
 }
 
-// and, or and without change the set and return it.
+// and, or and andNot change the set and return it.
 func (d meetingSet) and(o meetingSet) meetingSet {
 	for i := range d {
 		d[i].And(o[i])

@@ -72,8 +72,9 @@ func (in scope) termScope() scope {
 	return in
 }
 
-// unsaidFields are the fields of the scope without the transcript, where that is looked in for
-// the speakers' words.
+// unsaidFields are the fields in which a term need not be said by the scope's speakers. Without
+// speakers these are all fields of the scope; with speakers those that the scope names, but for
+// the transcript.
 func (in scope) unsaidFields() []string {
 	if len(in.speakers) == 0 {
 		return in.textFields()

@@ -100,8 +100,9 @@ func (s *snapshot) remarksAskedFor(m *matches) (all []map[int64][]Moment) {
 	return all
 }
 
-// quoteMeeting returns the best moments of a meeting: of the transcript in the
-// order of their rank, and among them the best of the notes.
+// quoteMeeting returns the best moments of a meeting: the notes of readers that the query
+// asks for, then moments of the transcript in the order of their rank, then lines of the
+// other parts.
 func (q *quoter) quoteMeeting(row *archive.Row, r rankedMeeting) ([]Moment, error) {
 	remarks := q.quoteRemarks(row)
 	if len(q.hl.terms) == 0 && len(q.in.speakers) == 0 {
@@ -131,7 +132,8 @@ func (q *quoter) quoteRemarks(row *archive.Row) []Moment {
 	return out
 }
 
-// quoteTexts returns the best moments of the meeting's own texts.
+// quoteTexts returns the best moments of the meeting's own texts, those of the transcript
+// first. Where more than two are asked for, the last place is for a line of another part.
 func (q *quoter) quoteTexts(row *archive.Row, r rankedMeeting) ([]Moment, error) {
 	var out []Moment
 	if slices.Contains(q.in.textFields(), segment.FieldText) {

@@ -23,7 +23,7 @@ const (
 
 // Search answers a request. It fails with a *QueryError when the query cannot
 // be read, with ErrCursor when Request.After is not of this query, and with
-// ErrDamaged.
+// [segment.ErrDamaged] when it meets damage.
 func (x *Index) Search(ctx context.Context, r Request) (*Answer, error) {
 	q, err := query.Parse(r.Query)
 	if err != nil {

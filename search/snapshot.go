@@ -18,9 +18,9 @@ import (
 )
 
 // snapshot is the index as one search sees it: both Bleve indexes at one instant,
-// narrowed to the meetings that the viewer may see. Once opened it does not change;
-// its term readers keep the dictionaries they have read, so only one goroutine at a
-// time may use a segment.
+// narrowed to the meetings that the viewer may see. Once opened it shows the same
+// meetings until it is closed. Its term readers keep the dictionaries they have read, so
+// only one goroutine at a time may use a segment.
 type snapshot struct {
 	ctx     context.Context // of the search
 	x       *Index
@@ -225,7 +225,7 @@ func (s *snapshot) place(id int64) (i int, doc uint32, ok bool) {
 // parallel calls fn for the numbers below n on as many goroutines as the machine
 // has processors. It returns when all have ended, with the first error. It begins
 // no number after an error or the end of the context. A panic, as damaged files
-// cause it, becomes [ErrDamaged].
+// cause it, becomes [segment.ErrDamaged].
 func (s *snapshot) parallel(n int, fn func(i int) error) error {
 	work, ctx := errgroup.WithContext(s.ctx)
 	work.SetLimit(s.x.workers)

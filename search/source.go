@@ -29,8 +29,8 @@ type source struct {
 	crm        []archive.CRMView
 }
 
-// readSource reads a meeting. It fails with archive.ErrNotFound and
-// archive.ErrForgotten when there is nothing to index.
+// readSource reads a meeting. When there is nothing to index it fails with an error for which
+// isMissing holds.
 func readSource(ctx context.Context, a *archive.Archive, id int64) (*source, error) {
 	row, err := a.Row(ctx, id)
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 	SuggestTitle   = "title"
 	SuggestPhrase  = "phrase" // words that were said one after the other
 	SuggestWord    = "word"
-	SuggestField   = "field" // a field of the query language
+	SuggestField   = "field" // a field of the query language, or a value of one that has no kind above
 )
 
 // Suggestion is one way to go on. A title leads to its newest meeting; everything else is
@@ -41,7 +41,7 @@ type Suggestion struct {
 	Kind        string
 	Text        string // for people
 	Query       string // the whole query with it
-	Count       int    // visible meetings that have it; 0 for titles and fields
+	Count       int    // visible meetings that have it; 0 for titles, fields and their fixed values
 	RecordingID int64  // of a title
 	Start       time.Time
 }
@@ -57,8 +57,8 @@ const (
 // maxTyped is the length of the longest text that is read, in bytes.
 const maxTyped = 400
 
-// Suggest returns ways to go on with a text: people, meeting types and teams, titles, and
-// words and phrases that were said. All of them are of meetings that the viewer sees.
+// Suggest returns ways to go on with a text: people, types, teams, titles, words and phrases of
+// meetings that the viewer sees, and fields. A text longer than maxTyped has none.
 func (x *Index) Suggest(ctx context.Context, r SuggestRequest) (out []Suggestion, err error) {
 	if len(r.Text) > maxTyped || strings.TrimSpace(r.Text) == "" {
 		return nil, nil
@@ -264,8 +264,8 @@ func (s *snapshot) withPrefix(field, prefix string) (meetingSet, error) {
 	return s.withTerms(field, terms...)
 }
 
-// How many terms with the same next letter a segment counts for suggestions: where a
-// letter of the word was typed, and where none was.
+// How many terms with the same next letter a segment counts for suggestions: of titles, and
+// of phrases where no letter of the next word was typed. All others have maxSaidTerms.
 const (
 	maxCounted = 60
 	maxGuessed = 8

@@ -12,7 +12,7 @@ import (
 )
 
 // suggestTitles finds meetings whose title has all words that were typed, the last one as
-// it begins, the newest of each title first.
+// it begins: the newest of each title.
 func (s *snapshot) suggestTitles(t typed) ([]Suggestion, error) {
 	if t.head != "" || len([]rune(t.last)) < 2 && len(t.words) == 0 {
 		return nil, nil
@@ -63,7 +63,8 @@ func (s *snapshot) suggestTitles(t typed) ([]Suggestion, error) {
 // that begin so.
 const minWord = 3
 
-// maxSaidTerms is how many of the most frequent terms are looked for in visible meetings.
+// maxSaidTerms is how many terms with the same next letter a segment counts, and how many of
+// the most frequent of all are looked for in visible meetings.
 const maxSaidTerms = 24
 
 // suggestPhrases finds how the typed words go on in the transcripts: the rest of the last

@@ -53,7 +53,8 @@ type TrendPoint struct {
 // query.
 const maxTrendRead = 2500
 
-// Trends counts each query's occurrences. It fails with a *QueryError as Search does.
+// Trends counts each query's occurrences, in the order of the queries. It fails as Search
+// does.
 func (x *Index) Trends(ctx context.Context, r TrendsRequest) ([]Trend, error) {
 	if r.Location == nil {
 		r.Location = time.UTC

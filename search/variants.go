@@ -12,7 +12,7 @@ import (
 )
 
 // variant is a spelling under which a word of the query is looked for, and its
-// weight: 1 for the word as typed, less for its other forms.
+// weight: 1 for the word as typed and for the words of a prefix, less for other forms.
 type variant struct {
 	term   string
 	weight float64

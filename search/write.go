@@ -18,8 +18,8 @@ import (
 type batch struct{ meetings, moments *bleve.Batch }
 
 // indexMeetings writes the current state of meetings into both indexes. Meetings that
-// the archive no longer has leave them. With each index's batch goes the state that
-// advance makes of the one before.
+// the archive no longer has, or cannot read, leave them. With each index's batch goes the
+// state that advance makes of the one before.
 func (x *Index) indexMeetings(ctx context.Context, g *generation, ids []int64, advance func(state) state) error {
 	b, err := x.prepareBatch(ctx, g, ids)
 	if err != nil {
