@@ -12,8 +12,9 @@ import (
 )
 
 // Connect keeps the account of a person, in the place of an earlier one. The caller has
-// tried it. It fails with [ErrConnected] when another person has the same API key,
-// and with [ErrNotYours] when the address is not the person's.
+// tried it. It fails with [ErrNoAccountKey] without a key for secrets, with [ErrConnected]
+// when another person has the same API key, and with [ErrNotYours] when the address is not
+// the person's.
 func (d *DB) Connect(ctx context.Context, by Actor, a Account, secret []byte) (Account, error) {
 	if !d.CanConnect() {
 		return Account{}, ErrNoAccountKey
@@ -48,7 +49,8 @@ func (d *DB) Connect(ctx context.Context, by Actor, a Account, secret []byte) (A
 }
 
 // SaveAccountSecret replaces the secret of a connection, as when its tokens were
-// renewed. It fails with [ErrNoAccount] when the connection has ended meanwhile.
+// renewed. It fails with [ErrNoAccount] when the connection has ended meanwhile, and with
+// [ErrNoAccountKey] without a key for secrets. The audit does not record it.
 func (d *DB) SaveAccountSecret(ctx context.Context, id int64, secret []byte) error {
 	if !d.CanConnect() {
 		return ErrNoAccountKey

@@ -77,7 +77,7 @@ func (k accountKey) seal(a Account, secret []byte) []byte {
 // errOtherKey means that a secret was encrypted with a key that is not given.
 var errOtherKey = errors.New("the key with which its secret was encrypted is not in the file that [web.accounts] names: connect it again")
 
-// open decrypts a secret with the key that encrypted it, and reports whether that is
+// openSecret decrypts a secret with the key that encrypted it, and reports whether that is
 // not the first.
 func (d *DB) openSecret(a Account, sealed []byte) (secret []byte, old bool, err error) {
 	for i, k := range d.keys {

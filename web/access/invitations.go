@@ -106,10 +106,10 @@ type rowQuerier interface {
 }
 
 // AcceptInvitation sets the password of the person whom an invitation is for, uses
-// the invitation up and ends the person's sessions, passkeys and tokens, in one commit:
-// whoever had got hold of one is out. Of several
-// attempts at the same time one succeeds. The errors are those of
-// [DB.Invitation], and [ErrPassword].
+// the invitation up and ends the person's sessions, passkeys and tokens, in one commit,
+// before which the feeds and webhooks of the person's saved searches end: whoever had got
+// hold of one is out. Of several attempts at the same time one succeeds. The errors are
+// those of [DB.Invitation], and [ErrPassword].
 func (d *DB) AcceptInvitation(ctx context.Context, secret, password string) (Person, error) {
 	if _, err := d.Invitation(ctx, secret); err != nil {
 		return Person{}, err
@@ -124,7 +124,7 @@ func (d *DB) AcceptInvitation(ctx context.Context, secret, password string) (Per
 }
 
 // AcceptInvitationByPasskey is [DB.AcceptInvitation] with a passkey in place of a
-// password.
+// password, which the person then has no more.
 func (d *DB) AcceptInvitationByPasskey(ctx context.Context, secret, label string, c *webauthn.Credential) (Person, error) {
 	return d.acceptInvitation(ctx, secret, func(tx *sql.Tx, person int64) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE person = ?`, person); err != nil {

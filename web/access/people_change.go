@@ -49,8 +49,8 @@ func cleanName(name string) string {
 	return strings.TrimSpace(string(runes[:min(len(runes), maxName)]))
 }
 
-// AddPerson adds a person with one address. It fails with [ErrExists] when a
-// person has the address.
+// AddPerson adds a person with one address. It fails with [ErrAddress] for a text that is
+// none, and with [ErrExists] when a person has the address.
 func (d *DB) AddPerson(ctx context.Context, by Actor, address, name string, admin bool) (added Person, err error) {
 	email, err := foldAddress(address)
 	if err != nil {
@@ -122,7 +122,8 @@ func (d *DB) changePerson(ctx context.Context, by Actor, kind EventKind, person 
 	})
 }
 
-// AddAddress gives a person a further address, and the rights of the address.
+// AddAddress gives a person a further address, and the rights of the address. It fails as
+// [DB.AddPerson] does.
 func (d *DB) AddAddress(ctx context.Context, by Actor, person int64, address string) error {
 	email, err := foldAddress(address)
 	if err != nil {
@@ -135,8 +136,9 @@ func (d *DB) AddAddress(ctx context.Context, by Actor, person int64, address str
 
 // RemoveAddress takes an address from a person, and ends the identities that entered by it: see
 // [DB.endIdentities]. When it was the main one, the next oldest is. Open invitations, one of
-// which may have been sent there, and sign-ins that are under way end. The only address cannot
-// be removed: [ErrLastAddress].
+// which may have been sent there, and sign-ins that are under way end. It fails with
+// [ErrNotFound] for an address that the person does not have, and with [ErrLastAddress] for
+// the only one.
 func (d *DB) RemoveAddress(ctx context.Context, by Actor, person int64, address string) error {
 	address = api.FoldEmail(address)
 	return d.changePerson(ctx, by, AddressRemoved, person, func(tx *sql.Tx, p Person) error {

@@ -51,7 +51,8 @@ func (t Token) IsValid(now time.Time) bool {
 	return t.RevokedAt.IsZero() && isCurrent(now, t.CreatedAt, t.ExpiresAt)
 }
 
-// CreateToken makes a token of a person. The secret is returned only here.
+// CreateToken makes a token of a person. The secret is returned only here. It fails with
+// [ErrScope], [ErrLifetime], [ErrNotAdmin], and [ErrNotFound] for a person who was removed.
 func (d *DB) CreateToken(ctx context.Context, by Actor, person int64, label string, scopes []Scope, expires time.Time) (secret string, t Token, err error) {
 	now := sqlite.Time(d.now().UnixMilli())
 	if err := checkScopes(scopes); err != nil {
@@ -101,7 +102,7 @@ func checkScopes(scopes []Scope) error {
 	return nil
 }
 
-// sortedScopes returns each scope once, in the order of [Scopes].
+// sortedScopes returns each scope once, in the order of allScopes.
 func sortedScopes(scopes []Scope) []Scope {
 	return slices.DeleteFunc(allScopes(), func(s Scope) bool { return !slices.Contains(scopes, s) })
 }
