@@ -12,7 +12,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// post sends JSON as the page's scripts do.
+// postJSON sends JSON as the page's scripts do.
 func (s *site) postJSON(address, body string) (int, string) {
 	s.t.Helper()
 	resp, text := s.submit(address, body, "Content-Type", "application/json", "Sec-Fetch-Site", "same-origin")

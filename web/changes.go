@@ -190,7 +190,7 @@ func (s *server) checkSeen(ctx context.Context, only int64) error {
 	return err
 }
 
-// waitVisible waits for a change that the visitor sees and returns the position up to
+// waitVisible waits for a change that the visitor sees and returns the vantage up to
 // which it looked; only names the one meeting whose changes count, 0 all. It ends with ctx,
 // without an error.
 func (s *server) waitVisible(ctx context.Context, at vantage, only int64) (vantage, bool, error) {

@@ -60,8 +60,6 @@ func TestClipsAreTakenAway(t *testing.T) {
 	s.shows(200, "/meetings/"+id+span, "ffmpeg, which is not installed")
 }
 
-// TestClipsOfABucket cuts a clip of a recording in a bucket, and asks for one when the
-// bucket cannot be reached and when it goes away in the middle.
 // TestClipsThatAreRefusedSayWhyOnAPage follows the page's link to a clip that there is not: a
 // reader is answered with a page, and with the way in where the session has ended.
 func TestClipsThatAreRefusedSayWhyOnAPage(t *testing.T) {
@@ -82,6 +80,8 @@ func TestClipsThatAreRefusedSayWhyOnAPage(t *testing.T) {
 	}
 }
 
+// TestClipsOfABucket cuts a clip of a recording in a bucket, and asks for one when the
+// bucket cannot be reached and when it goes away in the middle.
 func TestClipsOfABucket(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.Program(t, "ffmpeg")

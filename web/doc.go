@@ -23,18 +23,20 @@
 //
 // It promises three things to the reader's browser: no request leaves for
 // another host (the policy sent with every answer forbids it), every page works
-// without scripts except that the transcript does not follow a recording, and a link to a
-// moment (/meetings/ID?t=SECONDS) opens there with or without them. To the
+// without scripts but for passkeys, suggestions and a transcript that follows its recording,
+// and a link to a moment (/meetings/ID?t=SECONDS) opens there with or without them. To the
 // archive's owner it promises that a foreign page cannot read it through DNS:
 // a request for a Host that is neither loopback, the listener's own address nor
 // configured is refused.
 //
-// Every request has a [Visitor], and every page shows only meetings that the archive
-// shows to the visitor's viewer. A hidden meeting and one that does not exist are answered alike.
+// A request for meetings has a [Visitor], or the secret of a feed, which stands for its
+// owner. It is shown only meetings that the archive shows to that person. A hidden meeting and
+// one that does not exist are answered alike.
 //
-// The package holds no state but a random key, which hides positions in the change log;
-// after a restart, open pages take a new position by themselves.
+// A restart forgets all that the package itself remembers, such as the sign-ins under way, the
+// attempts to sign in, and a random key, which hides positions in the change log: open pages
+// take a new position by themselves.
 //
-// Requests that wait (/api/changes) end with their context: a server that wants
+// Requests that wait (/api/v1/changes) end with their context: a server that wants
 // to stop at once cancels its BaseContext.
 package web

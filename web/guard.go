@@ -48,7 +48,8 @@ func (s *server) refuses(r *http.Request) (reason string, status int) {
 // asksNobody reports whether whoever reaches the page is its owner.
 func (s *server) asksNobody() bool { return s.Identify == nil && s.Entry.isOwners() }
 
-// hostNames returns the names under which a page answers beside loopback ones.
+// hostNames returns the names under which a page answers beside loopback ones and the address
+// of its listener.
 func hostNames(o *Options) map[string]bool {
 	hosts := map[string]bool{}
 	for _, h := range o.Hosts {
@@ -60,7 +61,8 @@ func hostNames(o *Options) map[string]bool {
 	return hosts
 }
 
-// guard refuses unknown Hosts and sets the security headers of every answer.
+// guard answers a request that is refused with the reason, and sets the security headers of
+// every answer.
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

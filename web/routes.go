@@ -13,8 +13,8 @@ type route struct {
 	handler http.Handler
 }
 
-// routes returns all routes of the page. All of them know their visitor, except those
-// that say nothing of meetings.
+// routes returns all routes of the page. All of them know their visitor, except feeds, whose
+// secret says whose they are, and those that say nothing of meetings.
 func (s *server) routes() []route {
 	return append(s.entryRoutes(), []route{
 		{"GET /{$}", s.page(s.home)},

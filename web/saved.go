@@ -311,7 +311,7 @@ func (s *server) unsubscribe(w http.ResponseWriter, r *http.Request) error {
 }
 
 // findSaved finds the newest meetings of a saved search that its owner sees now. It fails
-// as for an absent one when the owner may not enter any more.
+// as viewerOfPerson does when the owner may not enter any more.
 func (s *server) findSaved(ctx context.Context, saved notes.SavedSearch) ([]search.Hit, error) {
 	viewer, err := s.viewerOfPerson(ctx, saved.Person)
 	if err != nil {

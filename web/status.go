@@ -160,8 +160,7 @@ func (p *statusPage) setSync() {
 	}
 }
 
-// statusJSON is the state of the archive in the JSON interface. The pointers are for
-// admins.
+// statusJSON is the state of the archive in the JSON interface. Operations are for admins.
 type statusJSON struct {
 	Meetings       int                    `json:"meetings"`
 	WithTranscript int                    `json:"with_transcript"`

@@ -91,7 +91,8 @@ type activityJSON struct {
 	Total int       `json:"total,omitempty"` // 0: unknown
 }
 
-// versionsJSON holds the versions of the running program and of its databases.
+// versionsJSON holds the version of the running program, and the version of Go and the
+// platform that it was built for.
 type versionsJSON struct {
 	Minutebook string `json:"minutebook"`
 	Go         string `json:"go"`

@@ -27,8 +27,8 @@ type daemonState struct {
 }
 
 // visibleState returns the daemon's state as far as the visitor may know it: all of it
-// for admins, the state of their own accounts for others. It is nil without a daemon. page:
-// the page of the state shows all of it.
+// for admins, the state of their own accounts for others. It is nil without a daemon. page
+// is true for the page of the status, where an admin looks at new retention rules.
 func (s *server) visibleState(ctx context.Context, page bool) (*daemonState, error) {
 	if s.Status == nil {
 		return nil, nil

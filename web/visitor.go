@@ -123,8 +123,7 @@ func visitorOf(ctx context.Context) Visitor {
 	return v
 }
 
-// viewerOf returns the viewer of a request: the only source of an [archive.Viewer]
-// here.
+// viewerOf returns the viewer of a request, as whom its handler asks the archive.
 func viewerOf(ctx context.Context) archive.Viewer { return visitorOf(ctx).Viewer }
 
 // personOf returns the id of the visitor in notes.db.
@@ -135,8 +134,9 @@ func personOf(ctx context.Context) int64 {
 	return notes.Owner
 }
 
-// viewerOfPerson returns the viewer of a person who is not here. It fails with
-// [archive.ErrNotFound] for one who may not enter.
+// viewerOfPerson returns the viewer of a person who makes no request. For one who may not
+// enter it fails with [access.ErrOut] or [access.ErrNotFound], or with [archive.ErrNotFound]
+// where a page for people is asked for its owner, or an owner's page for a person.
 func (s *server) viewerOfPerson(ctx context.Context, id int64) (archive.Viewer, error) {
 	s = s.present() // a look for new matches can take longer than its page is in force
 	switch {

@@ -49,7 +49,8 @@ type Options struct {
 	SignIns *SignIns
 
 	// Status returns the value that `status --json` prints; without it the page
-	// shows the counts of archive and index only. shown: an admin sees all of it.
+	// shows the counts of archive and index only. shown is true where an admin looks at the
+	// page of the status: new retention rules count as shown then.
 	Status func(ctx context.Context, shown bool) (any, error)
 
 	// Fetch requests a meeting's recording again, and reports whether there is one; nil
@@ -67,8 +68,7 @@ type Options struct {
 	// Setup adds the first account; nil: accounts are added elsewhere.
 	Setup *Setup
 
-	// Identify returns the visitor of a request; without it every visitor is the
-	// archive's owner.
+	// Identify returns the visitor of a request; nil: Entry decides.
 	Identify func(*http.Request) (Visitor, error)
 
 	// Entry decides who enters where Identify is not set.
@@ -144,7 +144,8 @@ type server struct {
 }
 
 // New returns the handler for the page's listener. It fails when Archive, Index or
-// Notes is missing.
+// Notes is missing, when the Registry has the page's metrics already, and for settings that
+// do not fit together.
 func New(o Options) (*Handler, error) {
 	s, err := newServer(o)
 	if err != nil {

@@ -58,7 +58,8 @@ func isKey(text string) bool {
 }
 
 // AuthorizeURL returns the address at which a person lets the app read the account. The
-// service sends them back to the app's redirect address with a code and the state.
+// service sends them back to the app's redirect address with a code and the state. It fails
+// where there is no app.
 func (c *Connector) AuthorizeURL(state string) (string, error) {
 	oauth, err := c.newOAuth(access.Account{Name: "app"}, &draft{})
 	if err != nil {
@@ -68,7 +69,8 @@ func (c *Connector) AuthorizeURL(state string) (string, error) {
 }
 
 // ConnectCode exchanges the code in the query of a redirect, which answers the state, and
-// keeps the connection as the account of a person.
+// keeps the connection as the account of a person. It fails as [Connector.ConnectKey] does,
+// and where there is no app.
 func (c *Connector) ConnectCode(ctx context.Context, p access.Person, query, state string) error {
 	code, err := api.CodeFrom("?"+query, state)
 	if err != nil {

@@ -85,7 +85,7 @@ func (c *Connector) Account(ctx context.Context, person int64) (access.Account, 
 }
 
 // Client returns the client of an account: the same one as long as its connection is the
-// same.
+// same. It fails for an OAuth connection where the configuration names no app.
 func (c *Connector) Client(a access.Account) (*api.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

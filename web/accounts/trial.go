@@ -46,7 +46,7 @@ func NewTrial(address, key string) (Trial, error) {
 	return t, nil
 }
 
-// Try makes one call. It fails with [ErrRefused] or [ErrUnreachable].
+// Try makes one call. It fails with [ErrRefused], [ErrUnreachable], or the error of ctx.
 func (t Trial) Try(ctx context.Context) error {
 	budget := api.NewBudget(api.BudgetOptions{Connection: "trial", Now: time.Now, Logger: t.Logger})
 	client, err := api.NewClient(api.ClientOptions{BaseURL: t.BaseURL, Credential: api.APIKey(t.Key), Budget: budget,

@@ -76,8 +76,9 @@ func DeleteUnfinished(dir string) error {
 const tempPattern = durable.TempPrefix + "clip-*"
 
 // Cut returns the span from from to to of a recording, as MP4 with its picture or
-// without. The caller closes the clip, which then is gone. It fails with ErrSpan, with
-// ErrTooLate for a span behind the recording's end, and with ErrBusy instead of waiting.
+// without. The caller closes the clip, which then is gone. It fails with ErrSpan, also for a
+// clip of a gigabyte, with ErrTooLate for a span behind the recording's end, with ErrRead
+// where the recording that source opens cannot be read, and with ErrBusy instead of waiting.
 func (c *Cutter) Cut(ctx context.Context, source Source, from, to time.Duration, video bool) (_ *os.File, err error) {
 	if from < 0 || to <= from || to-from > MaxLength {
 		return nil, ErrSpan
