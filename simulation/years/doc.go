@@ -32,6 +32,8 @@
 //	disk_test.go      that a sick disk and kills reach every commit
 //	plan_test.go      the history of a seed as a list of events
 //	acts_test.go      events: the acts of people and of the person at the keyboard
+//	keeper_test.go    likewise, stops, kills, clocks, configurations, backups and restores
+//	transfer_test.go  imports of what other programs recorded, and exports
 //	oracle_test.go    the versions shown, to whom, and the acknowledged deliveries
 //	waste_test.go     the calls of calm nights
 //	members_test.go   titles, sharing, recorders and invitees that were shown
@@ -47,16 +49,18 @@
 //	past_test.go      likewise, the answers of an index that followed the archive through the year
 //	world_test.go     one run of a seed
 //	live_test.go      its history, from the first day to the last check
+//	bucket_test.go    recordings in a bucket, and the faults of its server
+//	objects_test.go   that server
 //	keys_test.go      API keys and webhook secrets, which no log may have
 //	secrets_test.go   likewise, no answer, event or error of a command, message or metric
-//	order_test.go     one order of goroutines, whatever the machine's speed
+//	order*_test.go    one order of goroutines, whatever the machine's speed
 //	shrink_test.go    the shortest history that still fails, as a story
 //	planted_test.go   that a planted fault comes back and is shrunk
 //	corpus_test.go    the seeds that once failed, and those of the day
 //	years_test.go     make simulate
 //
 // One seed decides everything: the same seed draws the same history. Time is
-// virtual (testing/synctest). Acts and faults that came later happen from seed 4900 on, others
-// from seed 6000, so that the histories of the seeds before, some of which once failed, stay as
-// they were.
+// virtual (testing/synctest). Acts and faults that came later happen from some seed on, from
+// firstWide (4900) to firstSlipping (50000), so that the histories of the seeds before, some of
+// which once failed, stay as they were.
 package years
