@@ -8,8 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// tool calls a tool of an assistant; told is the text of its answer, or of its
-// refusal.
+// tool calls a tool of an assistant; text is that of its answer, or of its refusal.
 func (w *world) tool(c *sdk.ClientSession, name string, args map[string]any) (text string, refused bool) {
 	w.t.Helper()
 	result, err := c.CallTool(w.ctx, &sdk.CallToolParams{Name: name, Arguments: args})

@@ -22,7 +22,8 @@ import (
 	"minutebook/web"
 )
 
-// site is a web server whose handler is the service of the present draw.
+// site is a web server whose handler is the service of the present draw, or its page while
+// an assistant asks.
 type site struct {
 	url     string
 	handler atomic.Pointer[http.Handler]

@@ -18,7 +18,7 @@ import (
 type meeting struct {
 	id               int64
 	truth, read      details
-	shownTeams       map[string]string // of each recorder, as last told with content
+	shownTeams       map[string]string // of each recorder: the last that was not null
 	passes           map[pass]bool
 	seen             map[pass]showing
 	shares           map[string]archive.ShareLevel
