@@ -144,7 +144,7 @@ type Usage struct {
 	Limit    int   `json:"limit"`     // in force: as reported, guessed after a 429, or raised on trial
 	Nominal  int   `json:"nominal"`   // by the specification
 	Waiting  int   `json:"waiting"`   // calls that wait for a slot in this class
-	Refused  int   `json:"refused"`   // answers 429 since the start, counted in the first class of the call only
+	Refused  int   `json:"refused"`   // answers 429 since the start, counted in the tightest class of the call
 	// Reset is the time at which the next slot comes free, zero when one is free
 	// now. While calls in flight have all slots it is a window from now.
 	Reset time.Time `json:"reset,omitzero"`

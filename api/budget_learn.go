@@ -124,7 +124,7 @@ func (b *Budget) recordRefusal(s *slot, class Class, limitStated bool, h http.He
 		b.refusals++
 	}
 	tightest := b.windows[s.classes[len(s.classes)-1]]
-	b.windows[s.classes[0]].refused++
+	tightest.refused++
 	if !limitStated && len(s.classes) > 1 && tightest.own() > elevatedLimit {
 		tightest.guessLowered(now)
 	}

@@ -251,3 +251,22 @@ type panickingCredential struct{ Credential }
 func (panickingCredential) Apply(context.Context, *http.Request) error {
 	panic("a fault of the credential")
 }
+
+// A refusal counts in the tightest class of its call, as the log says.
+func TestRefusalsCountInTheirClass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		isRefused := true
+		c := testClient(t, func(w http.ResponseWriter, _ *http.Request) {
+			if isRefused {
+				isRefused = false
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			fmt.Fprint(w, `{"items":[],"next_cursor":null}`)
+		})
+		heavyCall(t, c)
+		if u := c.Budget().Snapshot(); u[0].Refused != 0 || u[1].Refused != 1 {
+			t.Errorf("one heavy call was refused: %+v", u[:2])
+		}
+	})
+}

@@ -7,7 +7,7 @@ type window struct {
 	class    Class
 	limit    int
 	inFlight int
-	refused  int         // answers 429 since the start to calls whose first class this is
+	refused  int         // answers 429 since the start to calls whose tightest class this is
 	granted  int         // slots granted since the start
 	occupied []time.Time // the times at which the slots of answered calls come free, in order
 	others   []othersCalls

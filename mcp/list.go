@@ -153,9 +153,9 @@ func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a 
 			continue // it has just gone
 		}
 		out.ActionItems = append(out.ActionItems, listedActionItem{s.actionItem(view, i), i.RecordingID, i.Title, s.formatDate(i.Start)})
-		if list.More {
-			out.NextCursor = i.Key().String()
-		}
+	}
+	if list.More {
+		out.NextCursor = list.Last.String()
 	}
 	return nil, out, nil
 }

@@ -24,12 +24,12 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // waitForChange waits until next, but no longer than clockCheck, or until change is
-// closed or sends, or ctx ends. With a zero next, or one that is not after now, it waits
-// for change and ctx alone.
+// closed or sends, or ctx ends. A zero next is never reached; one that is not after now
+// is there, as where it passed between the reading of next and of now.
 func waitForChange(ctx context.Context, change <-chan struct{}, next, now time.Time) {
 	var alarm <-chan time.Time
-	if wait := next.Sub(now); !next.IsZero() && wait > 0 {
-		timer := time.NewTimer(min(wait, clockCheck))
+	if !next.IsZero() {
+		timer := time.NewTimer(min(next.Sub(now), clockCheck))
 		defer timer.Stop()
 		alarm = timer.C
 	}

@@ -173,9 +173,9 @@ func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
 		item := newActionJSON(row)
 		_, item.DoneHere = view.Ticks[itemOf(row)]
 		out.Items = append(out.Items, item)
-		if list.More {
-			out.Next = row.Key().String()
-		}
+	}
+	if list.More {
+		out.Next = list.Last.String()
 	}
 	return answerJSON(w, r, out)
 }

@@ -37,6 +37,7 @@ type ItemQuery struct {
 type ItemList struct {
 	Keys   []archive.ItemKey          // in order
 	More   bool                       // there are more than Limit
+	Last   archive.ActionKey          // the place of the last of Keys
 	People []Person                   // with action items, whosever are asked for, those with most open ones first
 	Asked  []string                   // the keys of those of People who are asked for by name
 	Nobody Person                     // the items of nobody
@@ -101,6 +102,7 @@ func (v *view) items(o ItemQuery) ItemList {
 				continue
 			}
 			l.Keys, mains = append(l.Keys, key), append(mains, main)
+			l.Last = archive.ActionKey{Key: archive.Key{Start: time.UnixMilli(m.start), RecordingID: m.id}, Position: key.Position}
 		}
 	}
 	keys := map[int32]string{-1: Nobody}

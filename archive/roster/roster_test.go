@@ -150,6 +150,18 @@ func TestItemsAreSelected(t *testing.T) {
 			t.Errorf("%s: %v, more %v, %v; want %s", name, l.Keys, l.More, err, tt.want)
 		}
 	}
+	var paged []archive.ItemKey
+	for q := (ItemQuery{State: All, Limit: 1}); ; {
+		l, err := r.Items(t.Context(), View{Viewer: owner}, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if paged = append(paged, l.Keys...); !l.More {
+			break
+		}
+		q.After = &l.Last
+	}
+	expect(t, "pages", fmt.Sprint(paged), "[{3 0} {3 1} {2 0} {2 1} {1 0} {1 1}]")
 	l, err := r.Items(t.Context(), View{Viewer: owner, Ticks: tick}, ItemQuery{State: Open})
 	if err != nil {
 		t.Fatal(err)
