@@ -12,11 +12,11 @@ import (
 
 // FromDelivery reads a delivery as an observation of a meeting. Its error, a sentence for
 // a person, means that the delivery belongs in quarantine: it is not JSON, of an
-// unknown shape, or damaged. A download callback is only a hint to read the
+// unknown kind or shape, or damaged. A download callback is only a hint to read the
 // download; for it FromDelivery checks the shape and returns no parts.
 //
 // A webhook's observation is dated by the meeting's created_at, or else by when
-// it was sent; a callback's by when it was received.
+// it was sent, if that is known; any other by when it was received.
 func FromDelivery(d inbox.Delivery) (Observation, error) {
 	switch {
 	case d.Body == nil:

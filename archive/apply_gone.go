@@ -236,8 +236,8 @@ const endRefusals = `UPDATE downloads SET refused_by = '[]' WHERE recording_id =
 
 // recordListing records that a list query showed the meeting. A gone meeting is back
 // when a page lists it, if that page was requested after the walk that lacked it had
-// begun. It logs when a query of an account shows a known meeting for the first
-// time.
+// begun. It logs when a query of an account begins to show a known meeting, or shows it
+// again.
 func (t *applying) recordListing(o *Observation, isNew bool) error {
 	at := o.At.UnixMilli()
 	wasListed, err := t.isListed(o.RecordingID, o.Account, o.Query)

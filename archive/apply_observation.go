@@ -61,7 +61,7 @@ type Observation struct {
 }
 
 // FirstForeignID is the lowest id of meetings that another program recorded, and ForeignIDs
-// is how many such ids there are: half of the numbers that are left below 2^53, which
+// is how many such ids there are: over half of the numbers that are left below 2^53, which
 // JavaScript still counts exactly. The service is not known to give any of these. Those above
 // are the service's, as those below are.
 const (

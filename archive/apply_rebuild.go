@@ -62,8 +62,8 @@ func (a *Archive) Rebuild(ctx context.Context, progress func(done, total int)) e
 // derivedTables hold rows by recording_id that are derived from parts alone.
 var derivedTables = [...]string{"invitees", "summaries", "action_items", "highlights", "crm_matches", "meeting_speakers"}
 
-// rebuildIDs drops rows without a meeting and returns all meetings with at least one
-// revision.
+// rebuildIDs drops rows without a meeting and returns all meetings: those with a revision, a
+// part, a sighting or a recording. It makes the rows of meetings that are missing.
 func (a *Archive) rebuildIDs(ctx context.Context) ([]int64, error) {
 	var ids []int64
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
@@ -98,7 +98,7 @@ func (a *Archive) rebuildIDs(ctx context.Context) ([]int64, error) {
 	return ids, err
 }
 
-// dropLooseEntries deletes entries between the ranges of the meetings.
+// dropLooseEntries deletes entries outside of the ranges of the meetings.
 func (t *applying) dropLooseEntries() error {
 	numbers, err := sqlite.Column[int64](t.Context(), t, `SELECT DISTINCT e.id >> 20 FROM entries e
 		WHERE NOT EXISTS (SELECT 1 FROM meetings WHERE number = e.id >> 20)`)

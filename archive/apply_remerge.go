@@ -18,11 +18,12 @@ const mergeRules = "11"
 // mergeOtherAccounts stands for mergeRules in an archive whose accounts have changed since.
 const mergeOtherAccounts = mergeRules + ", other accounts"
 
-// remerge decides every part with several versions again, in an archive of
-// older rules. It restores the values that those rules had blanked, and logs a change
-// for each meeting whose rows differ. Where only the accounts have changed, it decides
-// about the meetings that several accounts were shown. After an interruption it begins
-// again at the next opening.
+// remerge decides meetings again, in an archive of older rules: those whose part "meeting"
+// has several versions, those of which several accounts were shown several versions of
+// another part, and those of blankIDs. It restores the values that those rules had blanked,
+// and logs a change for each meeting whose rows differ. Where only the accounts have changed,
+// it decides about the meetings that several accounts were shown. After an interruption it
+// begins again at the next opening.
 func (a *Archive) remerge(ctx context.Context) error {
 	var rules string
 	err := a.db.R.QueryRowContext(ctx, `SELECT value FROM info WHERE name = 'merge_rules'`).Scan(&rules)

@@ -49,8 +49,8 @@ func parseUtterances(entries []api.TranscriptEntry) []utterance {
 	return rows
 }
 
-// deriveTranscript replaces a meeting's entries, or, when it only compares,
-// those alone that are other ones.
+// deriveTranscript replaces a meeting's entries and the counts of its speakers. With
+// compareOnly it replaces the entries only where at least one differs.
 func (t *applying) deriveTranscript(id int64, entries []api.TranscriptEntry) error {
 	var first int64
 	if _, err := t.Scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {

@@ -5,9 +5,11 @@
 // # What lives in a data directory
 //
 //	archive.db   meetings: revisions, current parts, derived rows, change log
-//	inbox.db     deliveries, acknowledged and not yet applied
-//	service.db   the state of the service room, opened through SideDB
+//	inbox.db     deliveries until they are applied, and their keys for good
+//	notes.db, service.db, access.db
+//	             the state of other rooms, opened through SideDB
 //	media/       recordings by SHA-256, read-only
+//	damaged/     unreadable bytes that a repair has put aside
 //	index/       the search index, which is disposable
 //	lock         locked by the one process that owns the directory
 //

@@ -51,7 +51,7 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	return a.sweepUnattached(ctx)
 }
 
-// sweepTimeout is how long opening an archive waits for its bucket.
+// sweepTimeout is how long each sweep of an archive that is opened waits for its bucket.
 const sweepTimeout = 3 * time.Second
 
 // sweepMedia deletes the parts of recordings that a crash left, and partial recordings of forgotten

@@ -270,8 +270,8 @@ func (n UnknownName) String() string {
 	return text
 }
 
-// UnknownNames returns the names in rules that nothing has. An archive without meetings
-// knows none yet, and nothing is returned.
+// UnknownNames returns the names in rules that nothing has. While the archive knows no team at
+// all, it returns no teams, and while it knows no meeting type, no types.
 func (a *Archive) UnknownNames(ctx context.Context, rules []RetentionRule) (unknown []UnknownName, err error) {
 	for _, list := range []struct {
 		kind, query string

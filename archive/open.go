@@ -111,9 +111,9 @@ type Archive struct {
 }
 
 // Open takes ownership of the data directory, brings its databases to the
-// newest schema and reads the change log's head. It fails with ErrInUse,
-// ErrNoArchive, ErrForeignFiles, ErrDamaged or [sqlite.ErrNewer], in each case leaving the directory as it
-// was.
+// newest schema and reads the change log's head. It fails with ErrInUse, ErrNoArchive,
+// ErrForeignFiles or [sqlite.ErrNewer], and leaves the databases as they were. With ErrDamaged
+// the databases before the damaged one may have been migrated.
 func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -127,7 +127,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1,
-		// 2 MB each, and 3 MB at most
+		// when full, 2 MB each of the first two, and 3 MB of the third at most
 		judged: newRecent[judgedKey, judgement](16384), gists: newRecent[[32]byte, merge.Gist](16384), merged: newRecent[int64, mergedPart](1024),
 		erased: map[int64]Forgotten{}, cleared: map[int64]bool{}, copying: map[*copying]bool{},
 		opening: semaphore.NewWeighted(1), backups: semaphore.NewWeighted(1), forgetting: semaphore.NewWeighted(copyingWeight), blobs: semaphore.NewWeighted(1), retention: semaphore.NewWeighted(1)}

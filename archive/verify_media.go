@@ -174,7 +174,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) e
 }
 
 // quarantine puts a recording aside under media/damaged, with a mark for each of its
-// meetings, by which forgetting finds the file. The caller holds the mutex blobs.
+// meetings, by which forgetting finds the file. The caller holds blobs.
 func (a *Archive) quarantine(ctx context.Context, sha string, ids []int64) error {
 	var marks []Mark
 	for _, id := range ids {

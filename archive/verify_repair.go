@@ -235,8 +235,8 @@ func (c *check) findContent(ctx context.Context, s stored) (raw []byte, where st
 	return nil, "", nil
 }
 
-// findBody returns the first undamaged body with the content of s among the revisions
-// that match a condition.
+// findBody returns an undamaged body with the content of s among the revisions that match a
+// condition, nil when there is none.
 func (c *codec) findBody(ctx context.Context, db *sql.DB, where string, s stored, args ...any) (raw []byte, err error) {
 	err = sqlite.Each(ctx, db, func(rows *sql.Rows) error {
 		var encoding int
