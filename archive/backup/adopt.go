@@ -40,7 +40,7 @@ type AdoptOptions struct {
 // Adopted is the result of [Adopt].
 type Adopted struct {
 	Meetings  int      `json:"meetings"`
-	Databases []string `json:"databases"`
+	Databases []string `json:"databases"`  // beside archive.db
 	Epoch     string   `json:"epoch"`      // the new epoch
 	Again     int      `json:"deliveries"` // to be applied again
 	Forgotten int      `json:"forgotten"`  // meetings that were forgotten elsewhere since

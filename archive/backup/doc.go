@@ -7,6 +7,7 @@
 //	dir.go                        the directory: its lock, removing and clearing away
 //	prune.go                      older generations, and the doubts that keep them
 //	restore.go, restore_finish.go Restore: files, checks, a new epoch
+//	restore_forgotten.go          the meetings that no restore brings back
 //	adopt.go                      Adopt: databases that another program has restored
 //	prove.go                      Prove: the newest generation is restored for a try
 //

@@ -25,7 +25,7 @@ type ProofOptions struct {
 	// restored.
 	OldData    string
 	Identities []age.Identity
-	Now        func() time.Time
+	Now        func() time.Time // time.Now when nil
 }
 
 // Proof is the result of [Prove].

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Caption is a span of speech: at least one letter, and no line breaks.
+// Caption is a span of speech: at least one letter or digit, and no line breaks.
 type Caption struct {
 	Start, End time.Duration // from the beginning of the recording; End is not before Start
 	Speaker    string        // "" when not known
@@ -65,7 +65,7 @@ const longest = 1000 * time.Hour
 // tells most about the speakers first.
 func Extensions() []string { return []string{".json", ".vtt", ".srt"} }
 
-// MaxSize returns the length of the longest file with this name that Parse is given.
+// MaxSize returns the length, in bytes, of the longest file with this name that Parse is given.
 func MaxSize(name string) int64 {
 	if strings.EqualFold(filepath.Ext(name), ".json") {
 		return maxJSON
@@ -75,7 +75,8 @@ func MaxSize(name string) int64 {
 
 // Parse reads a transcript in the format that the file's name says. It fails for one that
 // has too many captions or too much text or in which nobody says anything, and with a
-// [LineError] for content that is not of this format.
+// [LineError] for content that is not of this format. The error of times that no recording has
+// names a segment of JSON by its number.
 func Parse(name string, content []byte) (t Transcript, err error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json":
@@ -126,8 +127,8 @@ func endsSentence(text string) bool {
 	return strings.ContainsRune(".?!…。？！", last)
 }
 
-// DecodeText reads text in UTF-8, or in UTF-16 with a byte order mark. Its lines end with
-// a line feed.
+// DecodeText reads text in UTF-8, or in UTF-16 with a byte order mark. Lines of the result end
+// with a line feed. It fails with a [LineError] for text that is neither.
 func DecodeText(content []byte) (string, error) {
 	text := bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) {

@@ -6,6 +6,7 @@
 //	whisper.go    JSON
 //	speaker.go    who speaks in a caption
 //
-// It promises that an error names the line, that the captions of a transcript are in
-// the order of their beginnings, and that every input ends in a transcript or an error.
+// It promises that an error in one place names the line, or the segment of JSON, that the
+// captions of a transcript are in the order of their beginnings, and that every input ends in
+// a transcript or an error.
 package captions
