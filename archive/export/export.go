@@ -60,17 +60,17 @@ type Result struct {
 	Meetings  int `json:"meetings"`  // exported
 	Written   int `json:"written"`   // new or changed files
 	Unchanged int `json:"unchanged"` // files that were left as they are
-	Removed   int `json:"removed"`   // files of meetings that were forgotten
+	Removed   int `json:"removed"`   // files that the export has no more, as of forgotten meetings
 	Skipped   int `json:"skipped"`   // meetings without a transcript, for subtitles
 }
 
 // Run writes meetings of an archive into a directory. A meeting keeps the file
 // name of its first export there, and a file whose content would be the same is
 // not touched: run again, it writes only the changes. Files of meetings that were
-// forgotten before its end are removed. It fails with [archive.ErrNotFound] or
-// [archive.ErrForgotten] when the archive does not hold one of the wanted meetings, and
-// writes nothing for that meeting. Tables of another archive are refused, and a directory
-// that [archive.Archive.CheckOutside] refuses.
+// forgotten before its end are removed. Forgotten meetings among the wanted ones are passed
+// over. It fails with [archive.ErrNotFound] when the archive never had one of the wanted
+// meetings, but for [Parquet], which passes over that too. Tables of another archive are
+// refused, and a directory that [archive.Archive.CheckOutside] refuses.
 func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
 	if !bucket.IsAddress(o.Dir) {
 		if err := a.CheckOutside(o.Dir); err != nil {

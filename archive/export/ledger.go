@@ -68,9 +68,8 @@ const ledgerSchema = `
 	CREATE INDEX present_by_meeting ON present (format, recording_id);
 	PRAGMA user_version = 1`
 
-// ledgerAdditions are columns that came later, by their tables, and the step that fills them from
-// the files of an earlier version. An earlier version of the
-// program does not know them, and writes rows without.
+// ledgerAdditions are columns and tables that came later, and the step that fills them from the
+// files of an earlier version. That version does not know them, and writes rows without.
 var ledgerAdditions = []struct {
 	table, column, change string
 	fill                  func(*ledger) error
@@ -101,9 +100,9 @@ const ledgerBatch = 4000
 // errNoLedger: the file is no ledger that this program can use.
 var errNoLedger = errors.New("it is not a ledger of exports")
 
-// openLedger opens the ledger of a directory. A ledger that cannot be read
-// is replaced by an empty one: every file is then compared with the one on the disk. It fails while
-// another export into the directory is running.
+// openLedger opens the ledger of a directory. A ledger that cannot be read, or that has another
+// version, is replaced by an empty one: every file is then compared with the one on the disk. It
+// fails while another export into the directory is running.
 func openLedger(ctx context.Context, dir string) (*ledger, error) {
 	path := filepath.Join(dir, ledgerName)
 	l, err := readLedger(ctx, path)

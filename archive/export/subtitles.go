@@ -26,9 +26,9 @@ const (
 	lastCue = 10 * time.Second
 )
 
-// makeCues makes subtitles of a transcript: in order of time, each ending where the
-// next one begins, none without a length or a text. Entries that begin at the
-// same second share the time until the next one.
+// makeCues makes subtitles of a transcript: in order of time, none without a length or a
+// text. Each ends where the next one begins or before, but stays for minCue. Entries that begin
+// at the same millisecond share the time until the next one.
 func makeCues(entries []archive.Entry, length time.Duration) []cue {
 	all := make([]cue, 0, len(entries))
 	for _, e := range entries {
@@ -77,9 +77,8 @@ func longestTime(text string) time.Duration {
 	return max(lastCue, time.Duration(len(text))*150*time.Millisecond)
 }
 
-// oneLine returns a text on one line, without characters that have a meaning in a
-// subtitle file: white space becomes single spaces, and control characters are
-// removed.
+// oneLine returns a text on one line: white space becomes single spaces, control characters
+// are removed, and bytes that are no UTF-8 are replaced.
 func oneLine(s string) string {
 	if isOneLine(s) {
 		return s
