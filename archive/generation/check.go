@@ -22,7 +22,7 @@ func (g Generation) Check(ctx context.Context) error {
 }
 
 // CheckFiles compares files of a directory of backups with their descriptions. It
-// fails with a [DamagedError].
+// fails with a [DamagedError], or as FindDamaged does.
 func CheckFiles(ctx context.Context, place Place, files []File) error {
 	damaged, err := FindDamaged(ctx, place, files)
 	if err == nil && len(damaged) > 0 {
@@ -37,7 +37,8 @@ type DamagedFile struct {
 	Reason string
 }
 
-// FindDamaged returns the damaged ones among files of a directory of backups.
+// FindDamaged returns the damaged ones among files of a directory of backups. It fails where a
+// bucket does not answer.
 func FindDamaged(ctx context.Context, place Place, files []File) (damaged []DamagedFile, err error) {
 	for _, f := range files {
 		reason, err := checkFile(ctx, place, f)

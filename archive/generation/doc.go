@@ -6,7 +6,7 @@
 //	manifest.go     the manifest of one: its files with their sizes and hashes
 //	copied.go       the recordings of an interrupted generation
 //	check.go        every file compared with the manifest
-//	place.go        a directory of backups, in a file system or a bucket
+//	place*.go       a directory of backups, in a file system or a bucket
 //	forgotten.go    the meetings that no restore brings back
 //	read.go         files as they were before compression and encryption
 //

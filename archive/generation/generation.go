@@ -87,7 +87,7 @@ func List(ctx context.Context, dir string) ([]Generation, error) {
 
 // Generations returns the whole generations of a place, the oldest first. It leaves
 // out a generation without a manifest, which was interrupted. It fails with
-// [ErrNone] when there is none, with [sqlite.ErrNewer], and with an
+// [ErrNone] when there is none, with [sqlite.ErrNewer] for one of a later version, and with a
 // [bucket.UnavailableError].
 func Generations(ctx context.Context, place Place) ([]Generation, error) {
 	all, _, err := Inventory(ctx, place)

@@ -15,7 +15,8 @@ import (
 // PackedSuffix ends the name of a compressed file.
 const PackedSuffix = ".zst"
 
-// Open reads a file of a generation as it was before compression and encryption.
+// Open reads a file of a generation as it was before compression and encryption. It compares
+// nothing with the manifest. The caller closes the reader.
 func (g Generation) Open(ctx context.Context, f File, keys []age.Identity) (io.ReadCloser, error) {
 	file, err := g.Place.Open(ctx, f.Path)
 	if err != nil {

@@ -14,6 +14,7 @@
 //	recording.go      its recording
 //	metadata.go       the file with title, time and people beside a transcript
 //	watch.go          a folder whose meetings are imported as they appear
+//	taken.go          which of its files were imported before, and as which meeting
 //
 // A meeting of another program has an id from [archive.FirstForeignID] on, derived from
 // its content, so that importing it again changes nothing.

@@ -188,7 +188,7 @@ func Read(ctx context.Context, a *archive.Archive, o Options, r io.Reader) (Resu
 	return im.result, nil
 }
 
-// run is one run of [Read].
+// run is one run of [Read], or the import of one meeting of another program.
 type run struct {
 	Options
 	archive *archive.Archive

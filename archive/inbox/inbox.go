@@ -30,13 +30,14 @@ const (
 	KindDownload   = "download"
 )
 
-// Errors of Put. After ErrDisk and ErrBehind the sender may try again;
-// the delivery is then not acknowledged, though it can be there already.
+// The errors of this package. After ErrDisk and ErrBehind the sender of a delivery may try
+// again; the delivery is then not acknowledged, though it can be there already.
 var (
 	ErrDisk   = errors.New("write the inbox: the disk is full or failing")
 	ErrBehind = errors.New("write the inbox: too much is waiting to be committed")
 	ErrClosed = errors.New("write the inbox: it is closed")
-	// ErrNoDelivery and ErrNoCallback: no such row; ErrCallbackExpired: too late.
+	// ErrNoDelivery and ErrNoCallback: no such row; ErrBodyDropped: nothing is left to replay;
+	// ErrCallbackExpired: too late.
 	ErrNoDelivery      = errors.New("no such delivery in the inbox")
 	ErrBodyDropped     = errors.New("its body is no longer kept")
 	ErrNoCallback      = errors.New("no such callback address")

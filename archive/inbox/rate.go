@@ -1,7 +1,7 @@
 package inbox
 
-// busyRate is how many deliveries within a second or two are so many that work
-// which can wait should leave the machine to them.
+// busyRate is the number of deliveries within a second or two above which work that can wait
+// should leave the machine to them.
 const busyRate = 50
 
 // Busy reports whether deliveries come so fast that work which can wait should.

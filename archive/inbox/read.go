@@ -46,7 +46,8 @@ func (i *Inbox) PendingCount(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// WaitPending returns nil when a delivery waits to be applied, or ctx's error.
+// WaitPending returns nil as soon as a delivery waits to be applied. It fails with ctx's error,
+// and with ErrClosed.
 func (i *Inbox) WaitPending(ctx context.Context) error {
 	for {
 		i.mu.Lock()

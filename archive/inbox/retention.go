@@ -9,7 +9,7 @@ import (
 )
 
 // DropBodiesBefore drops the bodies of deliveries that were applied before a time, and
-// callback addresses that expired before it, a thousand of each in one commit,
+// callback addresses that expired before it, at most a thousand of each, in one commit,
 // and returns how many bodies it dropped. Keys stay: a repeat is still known.
 // Quarantined bodies stay too.
 func (i *Inbox) DropBodiesBefore(ctx context.Context, before time.Time) (int, error) {
@@ -35,7 +35,7 @@ func (i *Inbox) DropBodiesBefore(ctx context.Context, before time.Time) (int, er
 }
 
 // RunBodyRetention drops bodies once they are older than keep by the confirmed time, now and
-// every hour until ctx ends, and returns ctx's error.
+// every hour until ctx ends or the inbox is closed, and returns ctx's error or ErrClosed.
 func (i *Inbox) RunBodyRetention(ctx context.Context, keep time.Duration) error {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()

@@ -45,9 +45,9 @@ func Quarantine(ctx context.Context, s Store, dataDir, sha256 string) error {
 	return s.Delete(ctx, sha256)
 }
 
-// WalkForeign calls fn with the files in a store's directory that are neither
-// blobs nor partial downloads nor [IsSideFile]. They belong to someone, and
-// nothing deletes them. A store without a directory has none.
+// WalkForeign calls fn with the files in a store's directory that are neither blobs, nor
+// partial downloads, nor put aside, nor [IsSideFile], but for [OwnerName]. They belong to
+// someone, and nothing deletes them. A store without a directory has none.
 func WalkForeign(ctx context.Context, s Store, fn func(path string)) error {
 	files, ok := s.(*fileStore)
 	if !ok {

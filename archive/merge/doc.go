@@ -4,6 +4,7 @@
 //
 //	merge.go    the rules, as a table, and the order of versions
 //	accounts.go which account's reads count, where several are shown a part
+//	sharing.go  which account's version decides who sees a meeting
 //	meeting.go  the part "meeting", key by key
 //	people.go   its recorder and its invitees, member by member
 //	diff.go     the differences of two JSON values

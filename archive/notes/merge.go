@@ -23,13 +23,13 @@ type Judgement struct {
 	JudgedAt time.Time
 }
 
-// Merge says that some names and addresses are one person. It fails with ErrNames unless
-// there are two at least.
+// Merge says that some names and addresses are one person. It fails with ErrNames for fewer
+// than two or too many of them, and for one that is too long.
 func (d *DB) Merge(ctx context.Context, by int64, names ...string) (Judgement, error) {
 	return d.judge(ctx, Judgement{Same: true, Names: names, Person: by})
 }
 
-// KeepApart says that two names or addresses are not one person.
+// KeepApart says that two names or addresses are not one person. It fails as Merge does.
 func (d *DB) KeepApart(ctx context.Context, by int64, name, other string) (Judgement, error) {
 	return d.judge(ctx, Judgement{Names: []string{name, other}, Person: by})
 }

@@ -8,6 +8,7 @@
 //	view.go     the rights of a viewer, merged persons, ticks
 //	people.go   persons and their counts
 //	person.go   one person: meetings, company, months
+//	suggest.go  persons who may be one
 //	items.go    action items by person, state and age
 //	days.go     meetings by day
 //	news.go     meetings that arrived or changed after a position
