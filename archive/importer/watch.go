@@ -14,8 +14,8 @@ import (
 )
 
 // Watcher imports the meetings of other programs that appear in a folder. It leaves the
-// files where they are, and remembers in the archive which it has taken. Looks follow one
-// another, never two at a time.
+// files where they are, and remembers in the archive which it has taken. Its
+// methods must not be called at the same time.
 type Watcher struct {
 	archive *archive.Archive
 	options Options

@@ -45,7 +45,7 @@ var (
 )
 
 // A Delivery is one signed webhook or one answer to a callback address, with its
-// state in the inbox. Its sender was answered 200, or will be.
+// state in the inbox. Its sender was answered 200, or will be when it sends again.
 type Delivery struct {
 	ID         int64 // given by Put's commit, rising
 	Account    string

@@ -38,8 +38,8 @@ type Disk struct {
 	control        string
 }
 
-// New compiles the library and makes the directories. It skips the test where
-// there is no gcc or the library cannot be preloaded.
+// New compiles the library and makes the directories. It skips the test where the library does
+// not compile, as without gcc.
 func New(t testing.TB) *Disk {
 	t.Helper()
 	top := t.TempDir()

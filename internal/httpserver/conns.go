@@ -15,7 +15,7 @@ import (
 // one that was last useful the longest time ago, so that slow and idle ones make
 // way and whoever is being answered stays.
 type Bounds struct {
-	Conns   int            // in all; 0: a quarter of the files that the process may open, at most 4096
+	Conns   int            // in all; 0: a quarter of the files that the process may open, from 8 to 4096
 	PerAddr int            // of one address, or one /64; 0: half of Conns
 	Trusted []netip.Prefix // proxies: bound by Conns alone
 	// Judged: only Useful says which connection is useful. Otherwise each piece

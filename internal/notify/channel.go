@@ -16,11 +16,11 @@ const (
 	News    Kind = "news"    // something happened, or a digest
 )
 
-// Message reports that a condition began or ended.
+// Message reports that a condition began or ended, or something else that happened.
 type Message struct {
 	ID    string    `json:"id"` // the same for every try
 	Kind  Kind      `json:"type"`
-	Key   string    `json:"key"` // of the condition, such as "account/ada"
+	Key   string    `json:"key"` // of the condition or the news, such as "account/ada"
 	Title string    `json:"title"`
 	Text  string    `json:"text"`
 	At    time.Time `json:"timestamp"`
@@ -34,8 +34,8 @@ type Message struct {
 type Channel interface {
 	// Name identifies the channel in the state and in logs. It has no secret.
 	Name() string
-	// Send delivers a message or fails. Its error has no secret and no address, and
-	// wraps [ErrRefused] where the other side answered and did not take the message.
+	// Send delivers a message or fails. Its error has no secret and no address of a server, and
+	// wraps [ErrRefused] where the other side answered and does not take the message.
 	Send(ctx context.Context, m Message) error
 }
 

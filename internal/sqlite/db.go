@@ -87,8 +87,9 @@ func closePool(pool *sql.DB) error {
 	return err
 }
 
-// WriteTx runs fn in one write transaction and commits it. An error of fn rolls
-// it back. The error of a full disk is [ErrDiskFull], of one that another program writes [ErrLocked].
+// WriteTx runs fn in one write transaction and commits it. An error of fn rolls it back. It
+// fails with [ErrDiskFull] on a full disk, and with [ErrLocked] while another program writes the
+// database.
 func (db *DB) WriteTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err := db.awaitTurn(ctx); err != nil {
 		return fmt.Errorf("begin transaction: %w", err)

@@ -17,8 +17,7 @@ import (
 var (
 	// ErrNewer is the error of a database that a newer Minutebook wrote.
 	ErrNewer = errors.New("database is from a newer version")
-	// ErrLocked is the error of a write while another program writes, for longer than one
-	// waits.
+	// ErrLocked is the error of a write that waited in vain for another program that writes.
 	ErrLocked = errors.New("another program has locked it")
 	// ErrDiskFull is the error of a write without room on the disk. Nothing was
 	// written, and the write succeeds again once there is room.

@@ -1,7 +1,8 @@
 // Package testrun divides the tests between the two runs of `make test`: all
 // tests run under the race detector, but for those that call [SkipUnderRace];
 // those run once more, alone, without it. packaging/test-without-race finds them
-// by that call.
+// by that call. It also finds or builds the other programs that tests need, and fails
+// the tests of a package after which a goroutine is left.
 package testrun
 
 import (
