@@ -231,7 +231,8 @@ var endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(val
 	WHERE recording_id = ?1 AND (refused_by <> '[]' OR forbidden_to <> '[]')`
 
 // endRefusals has a recording asked for again by all accounts, where a meeting is shared in another
-// way: the service may give it now to whom it refused it. Whom it forbade it does not play it before.
+// way: the service may give it now to an account to which it refused it. A person to whom it was
+// forbidden does not play it before that.
 const endRefusals = `UPDATE downloads SET refused_by = '[]' WHERE recording_id = ?1 AND refused_by <> '[]'`
 
 // recordListing records that a list query showed the meeting. A gone meeting is back

@@ -85,8 +85,8 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 
 // RetryDownload makes a recording due to be requested now, whatever was answered before,
 // and reports whether it did. It leaves alone a recording that is here or on its way,
-// that a retention rule deleted, and those of meetings that are gone. Whom the service forbade
-// the recording does not play it until the service gives it to them.
+// that a retention rule deleted, and those of meetings that are gone. A person to
+// whom the service forbade the recording does not play it until the service gives it to that person.
 func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
 	res, err := a.db.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at)
 		SELECT recording_id, 'wanted', 0 FROM meetings m
@@ -191,8 +191,8 @@ var upsertDownload = `INSERT INTO downloads (recording_id, state, due_at, accoun
 	WHERE downloads.state <> 'deleted'
 	RETURNING forbidden_to`
 
-// EndUnfound has a recording asked for again by the accounts that were shown no such recording. Whom
-// the service forbade it is not asked again.
+// EndUnfound has a recording asked for again by the accounts that were shown no such recording. An
+// account to which the service forbade the recording does not ask again.
 func (a *Archive) EndUnfound(ctx context.Context, id int64) error {
 	_, err := a.db.ExecContext(ctx, `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by)
 		WHERE value IN (SELECT value FROM json_each(forbidden_to))) WHERE recording_id = ?`, id)

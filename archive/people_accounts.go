@@ -44,10 +44,10 @@ func endUnread(table, account, where string, args ...any) rowReplacement {
 
 // removedUsers are the users, as one JSON list, who have been removed where the whole list of an
 // account ?1 lacks them, and addRemoved adds those to its users, as deactivated. These are the
-// persons of suspended accounts, and who was deactivated or removed before, unless an account of
-// theirs is read. A person whom the list cannot have shown may be called otherwise there, or be
-// of another organisation: known are those whom it listed before, or shows as recorders (4.1),
-// or whom others listed that are not read.
+// persons of suspended accounts, and users who were deactivated or removed before, unless an
+// account of theirs is read. A person of a suspended account may have another address in the
+// list, or be of another organisation. So only a person counts whom the list had before, who
+// recorded a meeting of the account's plain list (4.1), or whom only lists have that are not read.
 const (
 	removedUsers = `SELECT json_group_array(DISTINCT email) FROM (
 		SELECT email FROM account_people p WHERE ` + configuredTerm + ` AND account IN (SELECT account FROM directory_lists WHERE list = '` + suspendedList + `')

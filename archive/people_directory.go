@@ -110,8 +110,8 @@ func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
 // lists had, or is an active user's, and one that lacks permissions keeps those. A user who has
 // left the account's list is none by the other lists either, and neither is one whom only accounts
 // showed that are not read any more. A user whose account the service refuses has been removed where the list lacks
-// that user, too (5.3), and counts as deactivated; who was deactivated and is removed still is.
-// It lasts until a list has the user, or an account of the user is read.
+// that user, too (5.3), and counts as deactivated; so does a deactivated user whom the list lacks
+// now. It lasts until a list has the user, or an account of the user is read.
 func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {
 	rows, err := userRows(account, users)
 	if err != nil {
@@ -142,7 +142,7 @@ func (a *Archive) PutSomeUsers(ctx context.Context, account string, users []api.
 
 // EndUsers drops the users that an account showed, which it may not read any more, and reports
 // whether that changed anything.
-// Who was deactivated then still is, until a later list, the person's own key or
+// A user who was deactivated then still is, until a later list, the person's own key or
 // [Archive.PutLocalUser] says otherwise. Only account admins may read users (2.6): the account's person is none, and
 // permissions of an admin in earlier lists of other accounts are dropped too.
 func (a *Archive) EndUsers(ctx context.Context, account string) (bool, error) {

@@ -15,11 +15,11 @@ import (
 // localFirst orders rows so that the one that wins comes first.
 const localFirst = ` ORDER BY account <> 'local', account`
 
-// listedUsers are all users that count, and lastListed orders those of one
-// address: as was said here, else by the list that was read last. Of an account
-// that has left only who is deactivated counts. Who is not deactivated here is where the
-// last list says so: the service has ended the person's rights. presentUsers has each
-// address once.
+// listedUsers are all users that count, and lastListed orders those of one address: first this
+// program's own directory, then the list that was read last. Of an account that has left, only
+// deactivated users count. A user of this program's own directory who is not deactivated does
+// not count where the last list has the user as deactivated: the service has ended the person's
+// rights. presentUsers has each address once.
 const (
 	listedUsers = `users u LEFT JOIN (SELECT account AS by, rank FROM directory_lists WHERE list = '` + usersList + `') l ON l.by = u.account
 		WHERE (` + configuredTerm + ` OR status = '` + api.StatusDeactivated + `')

@@ -154,7 +154,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) e
 			if err := deriveMedia(ctx, tx, id); err != nil {
 				return err
 			}
-			for _, step := range []string{ // whom the service forbade the recording may not be asked again
+			for _, step := range []string{ // the row stays where it says to whom the service forbade the recording
 				`DELETE FROM downloads WHERE recording_id = ? AND state = 'done' AND forbidden_to = '[]'`,
 				`REPLACE INTO downloads (recording_id, state, due_at, forbidden_to) SELECT recording_id, 'refused', 0, forbidden_to
 					FROM downloads WHERE recording_id = ? AND state = 'done'`,

@@ -45,7 +45,7 @@ type Options struct {
 	// names then show only the recording_id.
 	Recipients []age.Recipient
 	// Notes, when set, are exported too: as a file of JSON lines beside JSON and NDJSON,
-	// and, but for the private ones, in the pages of Markdown; text has the ticks. Authors names
+	// and, but for the private ones, in the pages of Markdown; HTML and text have the ticks. Authors names
 	// the authors of notes.
 	Notes   *notes.DB
 	Authors notes.Authors

@@ -97,7 +97,7 @@ func (m *Meeting) checkItem(item api.ActionItem) (at time.Duration, mark rune) {
 
 // noteIDs returns the meetings whose notes are exported, nil for all: those of this export and
 // those that the directory has from others. The rows about no meeting (persons) are of exports
-// of everything: who gets the meetings of a query does not get everybody's searches, unless
+// of everything: somebody who gets the meetings of a query does not get everybody's searches, unless
 // the directory has them.
 func (x *run) noteIDs() (ids []int64, persons bool, err error) {
 	if x.IDs == nil {

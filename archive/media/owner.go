@@ -48,7 +48,8 @@ func SetOwner(s Store, identity string, expects Expects) {
 	}
 }
 
-// awaitTurn waits until nobody else asks a store. Whose time ends meanwhile could not use the store.
+// awaitTurn waits until nobody else asks a store. It fails with an [UnavailableError] for a
+// caller whose time ends meanwhile.
 func (o *owner) awaitTurn(ctx context.Context, store string) error {
 	err := o.asking.Acquire(ctx, 1)
 	if errors.Is(err, context.DeadlineExceeded) {
