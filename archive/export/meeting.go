@@ -18,8 +18,9 @@ type Meeting struct {
 	File    string          // path below the export's directory, with slashes
 }
 
-// Read reads the meeting of a row for rendering, with the parts that viewer may see. It
-// fails with [archive.ErrNotFound] or [archive.ErrForgotten].
+// Read reads the meeting of a row for rendering, with the CRM matches that viewer may see. The
+// caller has asked whether viewer sees the meeting. It fails with [archive.ErrNotFound] or
+// [archive.ErrForgotten].
 func Read(ctx context.Context, a *archive.Archive, viewer archive.Viewer, row *archive.Row) (*Meeting, error) {
 	notes, err := a.NotesFor(ctx, viewer, row.RecordingID)
 	if err != nil {
