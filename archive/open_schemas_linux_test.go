@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -40,6 +41,23 @@ func TestALaterSchemaStopsEveryMigration(t *testing.T) {
 		before := contents(t, dir)
 		_, err := Open(t.Context(), Options{Dir: dir, Schemas: map[string]fs.FS{"notes.db": os.DirFS("notes/migrations")}})
 		if !errors.Is(err, sqlite.ErrNewer) || !strings.Contains(err.Error(), name+": it has schema version") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := contents(t, dir); !cmp.Equal(before, after) {
+			t.Errorf("%s: a file has changed; now there are %d of %d", name, len(after), len(before))
+		}
+	}
+}
+
+// TestADamagedDatabaseStopsEveryMigration opens an archive of the first release in which one
+// database is damaged: none is migrated, so the earlier version still opens the others.
+func TestADamagedDatabaseStopsEveryMigration(t *testing.T) {
+	for _, name := range []string{"archive.db", "inbox.db", "notes.db"} {
+		dir := frozen.Directory(t, "0.9.0")
+		must(t, os.WriteFile(filepath.Join(dir, name), bytes.Repeat([]byte("no database "), 1000), 0o600))
+		before := contents(t, dir)
+		_, err := Open(t.Context(), Options{Dir: dir, Schemas: map[string]fs.FS{"notes.db": os.DirFS("notes/migrations")}})
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after := contents(t, dir); !cmp.Equal(before, after) {

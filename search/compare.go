@@ -49,10 +49,13 @@ func (x *Index) compare(ctx context.Context) (absent, extra []int64, err error) 
 		return nil, nil, ErrClosed
 	}
 	done, ok := g.use()
-	if !ok || !g.isBuilt() {
+	if !ok {
 		return nil, nil, nil
 	}
 	defer done()
+	if !g.isBuilt() {
+		return nil, nil, nil
+	}
 	defer segment.RecoverDamage("compare", g.meetings.path, &err)
 	snap, err := g.meetings.snapshot()
 	if err != nil {
@@ -66,7 +69,8 @@ func (x *Index) compare(ctx context.Context) (absent, extra []int64, err error) 
 	return absent, extra, err
 }
 
-// findMissing walks the archive and looks each meeting up in the index.
+// findMissing walks the archive and looks each meeting up in the index, which has none of those
+// that cannot be read until a repair.
 func (x *Index) findMissing(ctx context.Context, snap *scorch.IndexSnapshot) (ids []int64, err error) {
 	q := archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Limit: compareChunk}
 	for len(ids) < maxNamedDifferences {
@@ -88,9 +92,16 @@ func (x *Index) findMissing(ctx context.Context, snap *scorch.IndexSnapshot) (id
 			return nil, err
 		}
 		for _, r := range rows {
-			if !indexed[r.RecordingID] && len(ids) < maxNamedDifferences {
-				ids = append(ids, r.RecordingID)
+			if indexed[r.RecordingID] || len(ids) == maxNamedDifferences {
+				continue
 			}
+			_, err := readSource(ctx, x.archive, r.RecordingID)
+			if isMissing(err) { // the index has none of these either
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			ids = append(ids, r.RecordingID)
 		}
 		key := rows[len(rows)-1].Key()
 		q.Cursor = &key

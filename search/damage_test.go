@@ -129,6 +129,21 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
+// TestAnUnreadableMeetingIsNotMissing builds the index while a meeting is damaged in the archive:
+// building it once more would not help.
+func TestAnUnreadableMeetingIsNotMissing(t *testing.T) {
+	h := newFixture(t)
+	h.add(threeMeetings()...)
+	archivetest.Damage(t, filepath.Join(h.dir, "archive.db"), `UPDATE bodies SET body = zeroblob(length(body)) WHERE revision_id IN (SELECT revision_id FROM parts WHERE recording_id = 2)`)
+	h.catchUp()
+	if got := hitIDs(h.search(Request{})); got != "3 1" {
+		t.Fatalf("the index has %q", got)
+	}
+	if absent, extra, err := h.index.Compare(t.Context()); err != nil || len(absent)+len(extra) > 0 {
+		t.Errorf("absent %d, extra %d, %v", absent, extra, err)
+	}
+}
+
 // TestSecondOpener is refused and leaves the first one's index alone.
 func TestSecondOpener(t *testing.T) {
 	h := newFixture(t)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/textproto"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,15 +40,36 @@ func (m *Mail) Name() string { return "mail" }
 // Send implements [Channel].
 func (m *Mail) Send(ctx context.Context, each Message) error { return m.SendTo(ctx, each, m.To...) }
 
-// SendTo sends a message to other recipients than those of the configuration.
+// SendTo sends a message to other recipients than those of the configuration. Its errors name
+// recipients by their place.
 func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
 	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := msg.From(m.From); err != nil {
 		return fmt.Errorf("send mail: read the sender: %w", err)
 	}
-	if err := msg.To(to...); err != nil {
-		return fmt.Errorf("send mail: read the recipients: %w", err)
+	for i, address := range to {
+		if err := msg.AddTo(address); err != nil {
+			return fmt.Errorf("send mail: the address of recipient %d cannot be read", i+1)
+		}
 	}
+	if err := m.send(ctx, msg, each); err != nil {
+		return fmt.Errorf("send mail: %w", maskRecipients(err, msg))
+	}
+	return nil
+}
+
+// maskRecipients returns an error in which each recipient has its place for its address, which
+// the server may repeat.
+func maskRecipients(err error, msg *mail.Msg) error {
+	text := err.Error()
+	for i, r := range msg.GetTo() {
+		text = regexp.MustCompile("(?i)<?"+regexp.QuoteMeta(r.Address)+">?").ReplaceAllLiteralString(text, "recipient "+strconv.Itoa(i+1))
+	}
+	return &failure{text, err}
+}
+
+// send completes a message and hands it to the server.
+func (m *Mail) send(ctx context.Context, msg *mail.Msg, each Message) error {
 	msg.Subject("Minutebook: " + phrase.Tame(each.Title))
 	msg.SetDateWithValue(each.At)
 	msg.SetMessageIDWithValue(each.ID + "@minutebook")
@@ -59,16 +82,16 @@ func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
 	defer cancel()
 	client, err := mail.NewClient(m.Host, m.options(ctx)...)
 	if err != nil {
-		return fmt.Errorf("send mail: %w", err)
+		return err
 	}
 	conn, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return fmt.Errorf("send mail: %w", m.explain(ctx, err))
+		return m.explain(ctx, err)
 	}
 	// A server that has taken the message and fails at the farewell must not get it again.
 	defer func() { _ = client.CloseWithSMTPClient(conn) }()
 	if err := m.transmit(conn, msg, each.Text); err != nil {
-		return fmt.Errorf("send mail: %w", m.explain(ctx, err))
+		return m.explain(ctx, err)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func TestAnAcceptedMailIsSent(t *testing.T) {
 func TestARefusedRecipientKeepsNobodyFromTheMail(t *testing.T) {
 	s := startHostile(t, func(s *hostileMail, w io.Writer, command string) bool {
 		if command == "RCPT TO:<bob@example.com>" {
-			_, err := io.WriteString(w, "550 5.1.1 no such user\r\n")
+			_, err := io.WriteString(w, "550 5.1.1 no such user: Bob@Example.com\r\n")
 			return err == nil
 		}
 		return s.accept(w, command)
@@ -101,8 +101,12 @@ func TestARefusedRecipientKeepsNobodyFromTheMail(t *testing.T) {
 		t.Errorf("%v, accepted %d times", err, s.accepted)
 	}
 	m.To = m.To[1:]
-	if err := m.Send(t.Context(), sampleMessage()); !errors.Is(err, ErrRefused) || s.accepted != 1 {
+	err := m.Send(t.Context(), sampleMessage())
+	if !errors.Is(err, ErrRefused) || s.accepted != 1 {
 		t.Errorf("nobody is left: %v, accepted %d times", err, s.accepted)
+	}
+	if text := strings.ToLower(fmt.Sprint(err)); !strings.Contains(text, "no such user: recipient 1") || strings.Contains(text, "bob") {
+		t.Errorf("the error is read by whoever reads the log: %v", err)
 	}
 }
 
@@ -126,7 +130,7 @@ func TestADelayedRecipientIsNoRefusedRecipient(t *testing.T) {
 	m := s.mail()
 	m.To = append(m.To, "bob@example.com", "eve@example.com")
 	err := m.Send(t.Context(), sampleMessage())
-	if err == nil || errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "greylisted") || s.accepted != 0 {
+	if err == nil || errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "recipient 1: 451") || s.accepted != 0 {
 		t.Errorf("while ada is put off: %v, accepted %d times", err, s.accepted)
 	}
 	isPatient.Store(true)

@@ -24,17 +24,24 @@ type Pending struct {
 
 // FindPending returns which of the databases at the given paths would be copied to be migrated
 // to the newest of their schemas. It changes nothing. It fails with [ErrNewer] when one of them
-// has a version that its schema does not. Databases that are not there, or that cannot be read,
-// are left to those who open them.
+// has a version that its schema does not, and with an error for which [IsDamaged] holds when one is
+// damaged beside those to migrate, which would be of the later version for nothing. Other databases
+// that are not there, or that cannot be read, are left to those who open them.
 func FindPending(ctx context.Context, schemas map[string]fs.FS) (found []Pending, err error) {
+	var damaged error
 	for _, path := range slices.Sorted(maps.Keys(schemas)) {
 		size, err := readPending(ctx, path, schemas[path])
-		if errors.Is(err, ErrNewer) || ctx.Err() != nil {
+		switch {
+		case errors.Is(err, ErrNewer) || ctx.Err() != nil:
 			return nil, err
-		}
-		if err == nil && size > 0 {
+		case IsDamaged(err):
+			damaged = errors.Join(damaged, err)
+		case err == nil && size > 0:
 			found = append(found, Pending{path, size})
 		}
+	}
+	if len(found) > 0 && damaged != nil {
+		return nil, damaged
 	}
 	return found, nil
 }
