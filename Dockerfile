@@ -15,7 +15,8 @@ COPY . .
 ARG VERSION
 RUN VERSION=$VERSION packaging/build /out/minutebook ${TARGETARCH:-$(go env GOHOSTARCH)} && mkdir -m 0700 /out/data /out/backups
 
-# Nothing but the program, which holds the time zones, and the certificates it trusts.
+# Nothing but the program, which holds the time zones, the certificates that it trusts, and a
+# configuration.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build --chmod=0644 /src/packaging/container.toml /etc/minutebook/config.toml

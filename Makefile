@@ -1,5 +1,5 @@
-# One set of build flags, shared by builds, tests, benchmarks and the
-# Dockerfile: changing it compiles SQLite again (more than a minute).
+# One set of build flags, shared by builds, tests and benchmarks: changing it compiles
+# SQLite again (more than a minute). packaging/build, for containers and packages, has its own.
 export GOFLAGS := -tags=sqlite_fts5
 export CGO_ENABLED := 1
 
@@ -38,15 +38,15 @@ screenshots: browser ## docs/img, by the real browser on invented meetings
 	@mkdir -p docs/img
 	@MINUTEBOOK_SCREENSHOTS=$(CURDIR)/docs/img go test -count=1 -run TestScreenshots ./web
 
-# The tests of the program take longest, and wait for much: plain begins first. The checks of the
-# text wait for nothing, and fill what is left of the processors.
+# The tests of the program take longest, and often wait: plain begins first. The checks of vet
+# wait for nothing, and fill what is left of the processors.
 test: ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory -j2 -Oline plain race vet
 	@test -d "$(MINUTEBOOK_CORPUS)" || echo "make test: no real meetings: tests that need them were skipped; set MINUTEBOOK_CORPUS to their folder"
 
-# Tests, the programs that they start and the checks of the text trade memory for fewer
-# collections; tests do not sleep a second at their end to wait for reports of races, and
-# keep their files in memory where there is room.
+# Tests, the programs that they start and the checks of vet trade memory for fewer collections.
+# Tests keep their files in memory where there is room. Those under the race detector do not
+# sleep a second at their end to wait for its reports.
 race plain vet: export GOGC := 400
 race plain: export TMPDIR = $(shell packaging/memory-disk)
 race: export GORACE := atexit_sleep_ms=0
@@ -71,7 +71,7 @@ browser: ## what the pages' tests need beside Go: Chromium, and packages of npm 
 programs: browser ## and restic and age, for which docs/backup.md has recipes, ffmpeg, which cuts clips, systemd's verifier, and strace
 	@packaging/install-debian restic age-keygen=age ffmpeg strace systemd-analyze=systemd
 
-# A program that cannot be installed skips its test, which is named at the end; with CI=1 it fails.
+# A test whose program cannot be installed is skipped, and named at the end; with CI=1 it fails.
 long: ## the long runs of the crash tests, whole years of the seeds that once failed, packages, DuckDB, five minutes of everything at once under the race detector, and a minute of every fuzz target
 	@packaging/install-npm @duckdb/node-api 1.5.6-r.1
 	@packaging/install-debian debootstrap systemd-nspawn=systemd-container
