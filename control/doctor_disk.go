@@ -137,8 +137,11 @@ func measureSync(dir string) (p99 time.Duration, err error) {
 }
 
 // examineBackupPlace asks the bucket to which backups go whether it can be used, unless
-// offline, and looks at their directory.
+// offline, and looks at their directory, and at the keys that prove them.
 func (e *examination) examineBackupPlace(ctx context.Context, offline bool) {
+	if _, err := ReadIdentities(e.h.Proof.Identity); err != nil {
+		e.add("keys of the backups", SeverityError, "correct the reason, or backup.identity_file: no encrypted backup is proved until then", "they cannot be read: %v", err)
+	}
 	place, err := generation.OpenPlace(e.h.Proof.From)
 	if dir := generation.LocalDir(place); err == nil && dir != "" {
 		e.examineBackupDir(ctx, dir)

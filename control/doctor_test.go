@@ -288,6 +288,24 @@ func TestDoctorLooksAtThePlaceOfTheBackups(t *testing.T) {
 	}
 }
 
+// TestDoctorReadsTheKeysOfTheBackups has no file of keys, one that is not there, and none of keys.
+func TestDoctorReadsTheKeysOfTheBackups(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte("AGE-SECRET-KEY-1 no more"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"": "", file + ".gone": "no such file", file: "not as age-keygen writes it"} {
+		e := examination{h: Deps{Archive: archivetest.New(t), Proof: Proof{Identity: path}}}
+		e.examineBackupPlace(t.Context(), true)
+		if len(e.findings) == 0 && want == "" {
+			continue
+		}
+		if len(e.findings) != 1 || e.findings[0].Severity != SeverityError || !strings.Contains(e.findings[0].Text, want) || strings.Contains(e.findings[0].Text, "no more") {
+			t.Errorf("%q: %+v", path, e.findings)
+		}
+	}
+}
+
 // TestDoctorOfflineCallsNoBucket has recordings in a bucket whose server would be called.
 func TestDoctorOfflineCallsNoBucket(t *testing.T) {
 	var calls atomic.Int64
