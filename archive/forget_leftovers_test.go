@@ -207,7 +207,7 @@ func TestARepairKeepsNothingOfAForgottenMeeting(t *testing.T) {
 	a := newArchive(t)
 	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "said")))
 	b := withMedia(t, a, 1, word)
-	ids, err := a.meetingsWith(t.Context(), b.SHA256)
+	ids, err := a.MeetingsWith(t.Context(), b.SHA256)
 	if err != nil || len(ids) != 1 {
 		t.Fatal(ids, err)
 	}

@@ -134,7 +134,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) e
 		return err
 	}
 	defer a.blobs.Release(1)
-	ids, err := a.meetingsWith(ctx, sha)
+	ids, err := a.MeetingsWith(ctx, sha)
 	if err == nil && damaged && len(ids) > 0 {
 		err = a.quarantine(ctx, sha, ids)
 	}

@@ -79,7 +79,7 @@ func (c *check) repairRevision(ctx context.Context, s stored, d *Damage) error {
 // aside.
 func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d *Damage) error {
 	a := c.archive
-	ids, err := a.meetingsWith(ctx, sha)
+	ids, err := a.MeetingsWith(ctx, sha)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 		return err
 	}
 	defer a.blobs.Release(1)
-	if left, err := a.meetingsWith(ctx, sha); err != nil || len(left) == 0 || len(left) < len(ids) {
+	if left, err := a.MeetingsWith(ctx, sha); err != nil || len(left) == 0 || len(left) < len(ids) {
 		return cmp.Or(err, errors.New("a meeting no longer has it; repair again"))
 	}
 	if damaged {
@@ -193,18 +193,9 @@ func ReadGivenUp(ctx context.Context, db *sql.DB) (all []generation.Content, err
 	return all, nil
 }
 
-// meetingsWith returns the meetings that have a recording.
-func (a *Archive) meetingsWith(ctx context.Context, sha string) ([]int64, error) {
+// MeetingsWith returns the meetings that have a recording.
+func (a *Archive) MeetingsWith(ctx context.Context, sha string) ([]int64, error) {
 	return sqlite.Column[int64](ctx, a.db.R, `SELECT DISTINCT recording_id FROM attachments WHERE sha256 = ?`, sha)
-}
-
-// TitlesWith returns the titles of the meetings that have a recording, for messages.
-func (a *Archive) TitlesWith(ctx context.Context, sha string) (titles []string, err error) {
-	ids, err := a.meetingsWith(ctx, sha)
-	for _, id := range ids {
-		titles = append(titles, a.meetingName(ctx, id))
-	}
-	return titles, err
 }
 
 // meetingName returns a meeting's title for a message.

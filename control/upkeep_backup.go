@@ -50,8 +50,8 @@ func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time
 				q.Destination, newest))
 		}
 		u.Destination, u.Generation = q.Destination, r.Generation
-		for _, lost := range r.Lost {
-			u.Warnings = append(u.Warnings, lost.String())
+		if n := len(r.Lost); n > 0 { // whose meetings not everybody may see who reads this
+			u.Warnings = append(u.Warnings, phrase.Count(n, "recording is", "recordings are")+" not in the backup, and no older backup is removed; run minutebook verify --repair")
 		}
 	})
 }

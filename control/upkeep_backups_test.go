@@ -3,16 +3,21 @@ package control_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"filippo.io/age"
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 	"minutebook/control"
+	"minutebook/internal/residue"
 )
 
 // TestABackupAfterAFailedProofMendsTheRecordings lets a recording rot in the backups. The next
@@ -164,5 +169,44 @@ func TestAMistypedPathIsNoFailureOfTheDaemon(t *testing.T) {
 	}
 	if err := backUp(made); err == nil || state(control.UpkeepBackup).Error == "" {
 		t.Errorf("a backup that fails where one was made: %v, %+v", err, state(control.UpkeepBackup))
+	}
+}
+
+// TestABackupWithoutARecordingNamesNoMeeting loses the recording of a meeting, which is forgotten
+// after the backup. Its title is neither in the encrypted backup, whose manifest anybody reads, nor
+// in messages, whose readers may not see the meeting, nor anywhere once it is forgotten.
+func TestABackupWithoutARecordingNamesNoMeeting(t *testing.T) {
+	a, _, _ := indexed(t)
+	archivetest.Apply(t, a, archivetest.Epoch, []byte(`{"recording_id":77,"title":"Xylophonist merger"}`))
+	sha := archivetest.Attach(t, a, 77, "lost").SHA256
+	id, err := age.GenerateX25519Identity()
+	err = errors.Join(err, os.Remove(filepath.Join(a.Dir(), "media", sha[:2], sha)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(), Activities: &control.Activities{}, Recipients: []string{id.Recipient().String()}}
+	backUp := func() string {
+		t.Helper()
+		to := t.TempDir()
+		if _, err := control.Call[backup.Result](t.Context(), control.Operations(deps), "backup", control.BackupRequest{Destination: to, Keep: 7, Scheduled: true}, nil); err != nil {
+			t.Fatal(err)
+		}
+		return to
+	}
+	places := []string{backUp()}
+	u, err := deps.UpkeepState(t.Context(), control.UpkeepBackup)
+	if err != nil || len(u.Warnings) != 1 {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	u.Next = time.Now()
+	s := &control.StatusResult{Upkeep: map[string]control.UpkeepState{control.UpkeepBackup: u}}
+	if text := fmt.Sprint(s.Conditions(time.Now(), time.Now())); !strings.Contains(text, "1 recording is not in the backup") || strings.Contains(text, "Xylophonist") {
+		t.Error(text)
+	}
+	if _, err := a.Forget(t.Context(), 77, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	if found := residue.Find(t, "Xylophonist", append(places, a.Dir(), backUp())...); found != nil {
+		t.Errorf("its title is in %v", found)
 	}
 }

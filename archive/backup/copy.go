@@ -233,15 +233,15 @@ func (r *sourceReader) Read(p []byte) (int, error) {
 // recording without meetings was deleted meanwhile, by a forget, a rule or a repair, and
 // the generation is made again: the copy of archive.db still has it.
 func (b *run) recordLost(ctx context.Context, blob media.Blob, reason string) error {
-	titles, err := b.archive.TitlesWith(ctx, blob.SHA256)
+	ids, err := b.archive.MeetingsWith(ctx, blob.SHA256)
 	if err != nil {
 		return err
 	}
-	if len(titles) == 0 {
+	if len(ids) == 0 {
 		b.outdated = true
 		return nil
 	}
-	b.result.Lost = append(b.result.Lost, generation.Lost{SHA256: blob.SHA256, Meetings: titles, Reason: reason})
+	b.result.Lost = append(b.result.Lost, generation.Lost{SHA256: blob.SHA256, Meetings: ids, Reason: reason})
 	return nil
 }
 

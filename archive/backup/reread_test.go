@@ -48,7 +48,7 @@ func TestARottenRecordingIsCopiedAnew(t *testing.T) {
 				t.Errorf("restored from the rotten copy: %v", err)
 			}
 			restore.WithoutDamaged = true
-			if m, err := Restore(t.Context(), restore); err != nil || len(m.Lost) != 1 || !strings.Contains(m.Lost[0].String(), `of "T" is not in the backup: its copy there is damaged`) {
+			if m, err := Restore(t.Context(), restore); err != nil || len(m.Lost) != 1 || !strings.Contains(m.Lost[0].String(), `of meeting 1 is not in the backup: its copy there is damaged`) {
 				t.Errorf("without it: %+v, %v", m.Lost, err)
 			}
 			if _, damages := verify(t, archivetest.Open(t, restore.Dir), archive.VerifyOptions{}); len(damages) != 1 || damages[0].Class != archive.DamageFileMissing {

@@ -110,7 +110,7 @@ func (r *restore) nameDamaged(ctx context.Context, db *sql.DB) (err error) {
 	var named []generation.Lost
 	for _, l := range r.m.Lost {
 		if l.Meetings == nil {
-			l.Meetings, err = sqlite.Column[string](ctx, db, `SELECT DISTINCT '"' || title || '"' FROM meetings JOIN attachments USING (recording_id) WHERE sha256 = ?`, l.SHA256)
+			l.Meetings, err = sqlite.Column[int64](ctx, db, `SELECT DISTINCT recording_id FROM meetings JOIN attachments USING (recording_id) WHERE sha256 = ?`, l.SHA256)
 			if err != nil {
 				return err
 			}

@@ -86,16 +86,17 @@ type File struct {
 	PlainSHA256 string `json:"plain_sha256"`
 }
 
-// Lost is a recording that could not be backed up.
+// Lost is a recording that could not be backed up. It names its meetings by their recording_id, as
+// it is in manifests, which are not encrypted, and in the log.
 type Lost struct {
-	SHA256   string   `json:"sha256"`
-	Meetings []string `json:"meetings"` // their titles
-	Reason   string   `json:"what"`     // the reason
+	SHA256   string  `json:"sha256"`
+	Meetings []int64 `json:"recording_ids"`
+	Reason   string  `json:"what"`
 }
 
 // String returns a line for a person to read.
 func (l Lost) String() string {
-	return fmt.Sprintf("the recording of %s is not in the backup: %s (%s)", strings.Join(l.Meetings, ", "), l.Reason, l.SHA256)
+	return fmt.Sprintf("the recording of meeting %s is not in the backup: %s (%s)", strings.Trim(fmt.Sprint(l.Meetings), "[]"), l.Reason, l.SHA256)
 }
 
 // ErrNone: there is no backup in the directory, or it was never completed.
