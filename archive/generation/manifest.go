@@ -90,8 +90,8 @@ type File struct {
 // it is in manifests, which are not encrypted, and in the log.
 type Lost struct {
 	SHA256   string  `json:"sha256"`
-	Meetings []int64 `json:"recording_ids"`
-	Reason   string  `json:"what"`
+	Meetings []int64 `json:"recording_ids"` // the meetings that have it
+	Reason   string  `json:"what"`          // the reason
 }
 
 // String returns a line for a person to read.
