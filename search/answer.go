@@ -27,10 +27,10 @@ type Request struct {
 	SamePerson SamePersonFunc
 }
 
-// NotesFunc calls add for each note that has words and that the viewer may read, with its
-// meeting, its moment and its text; a note about the whole meeting is at -1. The filter
-// note: asks it. A nil NotesFunc finds nothing.
-type NotesFunc func(ctx context.Context, words string, add func(id int64, at time.Duration, text string)) error
+// NotesFunc calls add for each note that the viewer may read, with its meeting, its moment and
+// its text; a note about the whole meeting is at -1. A query with the filter note: asks it, once.
+// A nil NotesFunc has no note.
+type NotesFunc func(ctx context.Context, add func(id int64, at time.Duration, text string)) error
 
 // SamePersonFunc returns all names and addresses of the person with a name or an address,
 // the value itself among them. The filters on people ask it, and facets add its names up

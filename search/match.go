@@ -39,6 +39,9 @@ func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
 		return nil, err
 	}
 	m.parts = q.Parts()
+	if err := s.findNotes(q.Root); err != nil {
+		return nil, err
+	}
 	e := evaluation{s, m.byNode, at}
 	if !p.question {
 		if m.set, err = e.evaluateRead(m, q.Root, false); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/nearest"
 	"minutebook/search/query"
 	"minutebook/search/segment"
 	"minutebook/search/text"
@@ -40,7 +41,7 @@ func (e evaluation) filter(f *query.Filter) (meetingSet, error) {
 		}
 		return s.withKeys(keys...)
 	case "note":
-		return s.withNote(f.Value)
+		return s.withNote(f.Value), nil
 	case "account":
 		return s.withAccount(f.Value)
 	case "has", "in":
@@ -156,34 +157,105 @@ func (s *snapshot) namesOf(value string) ([]string, error) {
 	return names[:1], nil
 }
 
-// withNote finds the meetings with a note that has words.
-func (s *snapshot) withNote(words string) (meetingSet, error) {
+// withNote finds the meetings with a note that says what a value of note: asks for.
+func (s *snapshot) withNote(value string) meetingSet {
 	out := s.empty()
-	found, err := s.findNotes(words)
-	for id := range found {
+	for id := range s.remarks[value] {
 		s.addMeeting(out, id)
 	}
-	return out, err
+	return out
 }
 
-// findNotes returns the moments of the notes with words, by meeting.
-func (s *snapshot) findNotes(words string) (map[int64][]Moment, error) {
-	found, ok := s.remarks[words]
-	if ok || s.notes == nil {
-		return found, nil
+// findNotes reads the notes once for all values of note: in a query, and keeps the moments of
+// those that say what one asks for. Notes on meetings that the viewer does not see are not looked
+// at.
+func (s *snapshot) findNotes(root query.Node) error {
+	s.remarks = map[string]map[int64][]Moment{}
+	asked := map[string]func(*text.Sequence) bool{}
+	query.Walk(root, false, func(n query.Node, _ bool) {
+		if f, ok := n.(*query.Filter); ok && f.Field == "note" {
+			s.remarks[f.Value], asked[f.Value] = map[int64][]Moment{}, s.saysOf(f.Value)
+		}
+	})
+	if len(asked) == 0 || s.notes == nil {
+		return nil
 	}
-	found = map[int64][]Moment{}
-	err := s.notes(s.ctx, words, func(id int64, at time.Duration, text string) {
-		found[id] = append(found[id], Moment{Offset: at, Entry: -1, Text: text, Part: PartNotes})
+	var words text.Sequence
+	err := s.notes(s.ctx, func(id int64, at time.Duration, note string) {
+		if _, _, ok := s.place(id); !ok {
+			return
+		}
+		words.Read(note)
+		for value, says := range asked {
+			if says(&words) {
+				s.remarks[value][id] = append(s.remarks[value][id], Moment{Offset: at, Entry: -1, Text: note, Part: PartNotes})
+			}
+		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for notes: %w", err)
+		return fmt.Errorf("look for notes: %w", err)
 	}
-	if s.remarks == nil {
-		s.remarks = map[string]map[int64][]Moment{}
+	return nil
+}
+
+// saysOf returns a function that reports whether a text has a word or a phrase, which may have
+// the mark of a beginning or of a fuzzy word behind it.
+func (s *snapshot) saysOf(value string) func(*text.Sequence) bool {
+	words := strings.TrimRight(value, "*~")
+	marks := value[len(words):]
+	t := newTerm(words, strings.Contains(marks, "*"))
+	if t == nil {
+		return func(*text.Sequence) bool { return false }
 	}
-	s.remarks[words] = found
-	return found, nil
+	if len(t.phrase) > 0 {
+		return func(w *text.Sequence) bool {
+			first, _ := w.FindPhrase(t.phrase, 0)
+			return first >= 0
+		}
+	}
+	t.word.fuzzy = strings.Contains(marks, "~")
+	isForm := s.isFormOf(t.word)
+	return func(w *text.Sequence) bool {
+		return slices.ContainsFunc(w.Words, func(word text.Token) bool { return isForm(word.Term) }) ||
+			slices.ContainsFunc(w.Joined, func(word text.JoinedWord) bool { return isForm(word.Term) })
+	}
+}
+
+// isFormOf returns a function that reports whether a word is one of those that variantsOf finds
+// in the index.
+func (s *snapshot) isFormOf(key wordKey) func(term string) bool {
+	if key.isBeginning() {
+		return func(term string) bool { return strings.HasPrefix(term, key.term) }
+	}
+	if key.fuzzy {
+		edits := maxEdits(key.term)
+		return remember(func(term string) bool { return nearest.Distance(term, key.term) <= edits })
+	}
+	stems := s.stemsOf(key.term)
+	isForm := func(term string) bool {
+		return term == key.term || slices.ContainsFunc(stems, func(st stem) bool { return st.isOf(term) })
+	}
+	if slices.ContainsFunc(stems, func(st stem) bool { return st.lang.DropsPrefixes() }) { // all words are stemmed
+		return remember(isForm)
+	}
+	return isForm
+}
+
+// maxRemembered is how many words a function remembers: as many as a few thousand notes have.
+const maxRemembered = 1 << 16
+
+// remember returns a function that asks another one about a word that comes again only once.
+func remember(fn func(term string) bool) func(term string) bool {
+	known := map[string]bool{}
+	return func(term string) bool {
+		is, ok := known[term]
+		if !ok {
+			if is = fn(term); len(known) < maxRemembered {
+				known[strings.Clone(term)] = is // the term is a piece of its note
+			}
+		}
+		return is
+	}
 }
 
 // filterTime finds the visible meetings that a filter on time or length holds for.

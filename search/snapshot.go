@@ -41,7 +41,7 @@ type snapshot struct {
 	samePerson   SamePersonFunc                // likewise
 	whole        bool                          // likewise: Request.Whole
 	within       bool                          // likewise: there is a Request.Within
-	remarks      map[string]map[int64][]Moment // the notes found, by words and meeting
+	remarks      map[string]map[int64][]Moment // the notes found, by the value of note: and meeting
 	langs        []*text.Language              // of the visible meetings
 	spokenIn     map[string]int                // how many of them, by the code of each language
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -142,28 +143,50 @@ type dictTerm struct {
 	fields fieldSet
 }
 
-// findStems lists the terms that share a stem with the word, in any language that
-// the meetings are in and that the word is no stop word of.
-func (s *snapshot) findStems(word string) (terms []dictTerm, isCut bool, err error) {
-	found := map[string]dictTerm{}
+// stem is what the forms of a word share in a language.
+type stem struct {
+	lang  *text.Language
+	stem  string
+	begin string // with which its words begin, unless the language drops beginnings
+}
+
+// isOf reports whether a word has the stem.
+func (st stem) isOf(term string) bool {
+	return strings.HasPrefix(term, st.begin) && endsInLetter(term) && st.lang.Stem(term) == st.stem
+}
+
+// stemsOf returns the stems of a word in the languages that the meetings are in and that it is no
+// stop word of.
+func (s *snapshot) stemsOf(word string) (stems []stem) {
 	for _, lang := range s.langs {
 		if !lang.HasStemmer() || lang.StopWords[word] && !lang.DropsPrefixes() {
 			continue // a stop word is looked for as it is: very many terms begin like it
 		}
-		stem := lang.Stem(word)
-		if lang.DropsPrefixes() {
-			found[text.StemTerm(stem)] = dictTerm{text.StemTerm(stem), 0, weightStem, everyField}
-			found[stem] = dictTerm{stem, 0, weightStem, everyField}
+		st := stem{lang: lang, stem: lang.Stem(word)}
+		if !lang.DropsPrefixes() {
+			st.begin = commonPrefix(st.stem, word)
+			if r := []rune(st.begin); len(r) > 3 {
+				st.begin = string(r[:len(r)-1])
+			}
+			if len([]rune(st.begin)) < 2 {
+				continue
+			}
+		}
+		stems = append(stems, st)
+	}
+	return stems
+}
+
+// findStems lists the terms that share a stem with the word.
+func (s *snapshot) findStems(word string) (terms []dictTerm, isCut bool, err error) {
+	found := map[string]dictTerm{}
+	for _, st := range s.stemsOf(word) {
+		if st.lang.DropsPrefixes() {
+			found[text.StemTerm(st.stem)] = dictTerm{text.StemTerm(st.stem), 0, weightStem, everyField}
+			found[st.stem] = dictTerm{st.stem, 0, weightStem, everyField}
 			continue
 		}
-		begin := commonPrefix(stem, word)
-		if r := []rune(begin); len(r) > 3 {
-			begin = string(r[:len(r)-1])
-		}
-		if len([]rune(begin)) < 2 {
-			continue
-		}
-		more, cut, err := s.scanText(begin, func(term string) bool { return endsInLetter(term) && lang.Stem(term) == stem })
+		more, cut, err := s.scanText(st.begin, st.isOf)
 		if err != nil {
 			return nil, false, err
 		}
@@ -256,14 +279,19 @@ func mergeTerms(lists [][]dictTerm) (out []dictTerm) {
 	return out
 }
 
+// maxEdits is how many edits of a word are looked for.
+func maxEdits(word string) int {
+	if len([]rune(word)) > 5 {
+		return 2
+	}
+	return 1
+}
+
 // findNear lists the terms of all text fields that are a few edits from a word.
 func (s *snapshot) findNear(word string) (terms []dictTerm, isCut bool, err error) {
-	distance := 1
-	if len([]rune(word)) > 5 {
-		distance = 2
-	}
+	edits := maxEdits(word)
 	return mergeFields(allTextFields(), func(field string) ([]dictTerm, bool, error) {
-		dict, err := s.meetings.FieldDictFuzzy(field, word, distance, "")
+		dict, err := s.meetings.FieldDictFuzzy(field, word, edits, "")
 		if err != nil {
 			return nil, false, fmt.Errorf("read search index: %w", err)
 		}

@@ -295,6 +295,48 @@ func TestSearchFindsNotesThatTheVisitorReads(t *testing.T) {
 	s.shows(200, "/?q=note:seal", `href="/meetings/2?t=83`, "here is a seal &lt;b&gt;", `<span class="where">Note</span>`)
 }
 
+// TestNotesAreFoundAsTranscriptsAre has the same texts said in meetings and written as notes on
+// others: note: finds of these what a search finds of those.
+func TestNotesAreFoundAsTranscriptsAre(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	texts := []string{"東京で会議の議事録を送る", "下次會議記錄", "การประชุมวันนี้", "Send the e-mail about ABC-123.", "Résumés of both BUDGETS", "The beginning of the week", "5月にA社と", "Бюджеты на год", "ÁRVÍZTŰRŐ"}
+	var meetings []json.RawMessage
+	for i, said := range texts {
+		meetings = append(meetings, meeting(int64(i+1), "Plan", "2026-03-05T10:00:00Z", fmt.Sprintf(`"transcript_language":"en","transcript":[{"speaker":{"display_name":"Ana"},"text":%q,"timestamp":"00:00:01"}]`, said)),
+			meeting(int64(i+101), "Plan", "2026-03-05T10:00:00Z", ""))
+	}
+	s := newSite(t, meetings...)
+	for i, written := range texts {
+		if _, err := s.notes.Add(t.Context(), notes.Note{RecordingID: int64(i + 101), At: time.Second, Text: written}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func(q string) (ids []int64) {
+		var found struct {
+			Meetings []struct {
+				ID int64 `json:"recording_id"`
+			}
+		}
+		s.answer(200, "/api/v1/search?limit=100&q="+url.QueryEscape(q), &found)
+		for _, m := range found.Meetings {
+			ids = append(ids, m.ID%100)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	for _, words := range []string{"会議", "議", "録を", `"東京で会議"`, "會議", "ประชุม", "วันนี้", "email", "E-Mail", "emails", `"send the email"`, "abc123", "123", "resume", "RÉSUMÉS", "budget", "budgts~",
+		"beg*", `"of the"`, "the", "5月", "A社", "бюджеты", "бюдж*", "arvizturo", "árvíz*"} {
+		if said, noted := find(words), find("note:"+words); len(said) == 0 || !slices.Equal(said, noted) {
+			t.Errorf("%s is said in %v, and noted in %v", words, said, noted)
+		}
+	}
+	for _, words := range []string{"京東", `"the send"`, "mai", "beginnings~x", `"week of"`, "会録", "社A"} {
+		if noted := find("note:" + words); len(noted) > 0 {
+			t.Errorf("%s is noted in %v", words, noted)
+		}
+	}
+}
+
 // TestPeopleOfAnyNameAreFound opens the page of somebody of each name, follows its links and
 // sends its forms, as browsers do: with CR and LF for any end of a line, and without NUL.
 func TestPeopleOfAnyNameAreFound(t *testing.T) {

@@ -4,7 +4,6 @@
 //
 //	notes.go    Open, and the errors
 //	note.go     notes: add, change, delete, read
-//	words.go    the search in notes
 //	tick.go     action items that were ticked off
 //	merge.go    judgements about persons, and their undoing
 //	groups.go   the persons that follow from the judgements

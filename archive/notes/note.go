@@ -156,6 +156,25 @@ func (d *DB) ForMeeting(ctx context.Context, person, recordingID int64) ([]Note,
 	return d.list(ctx, `n.recording_id = ? AND `+readableTerm+` ORDER BY n.at, n.id`, recordingID, person)
 }
 
+// EachText calls fn for each note that a person reads, with its meeting, its moment, -1 for one
+// about the whole meeting, and its text. Whether the person sees the meetings is the caller's to
+// ask.
+func (d *DB) EachText(ctx context.Context, person int64, fn func(id int64, at time.Duration, text string)) error {
+	err := sqlite.Each(ctx, d.db.R, func(rows *sql.Rows) error {
+		var id, at int64
+		var text string
+		err := rows.Scan(&id, &at, &text)
+		if err == nil {
+			fn(id, fromMillis(at), text)
+		}
+		return err
+	}, `SELECT n.recording_id, n.at, n.text FROM notes n WHERE `+readableTerm, person)
+	if err != nil {
+		return fmt.Errorf("read notes: %w", err)
+	}
+	return nil
+}
+
 // list returns the notes of a condition.
 func (d *DB) list(ctx context.Context, where string, args ...any) ([]Note, error) {
 	notes, err := sqlite.List(ctx, d.db.R, scanNote, `SELECT `+noteColumns+` FROM notes n WHERE `+where, args...)

@@ -46,7 +46,7 @@ func Fields() []Field {
 		{Name: "has", Meaning: "which holds this", Values: []string{"video", "audio", "transcript", "summary", "actions", "highlights", "crm"}},
 		{Name: "is", Meaning: "of this kind", Values: []string{"external", "internal", "private", "gone"}},
 		{Name: "in", Meaning: "look for the words only here", Values: []string{"transcript", "summary", "actions", "highlights", "title", "crm"}},
-		{Name: "note", Meaning: "with a note of yours, or a shared one, that says this"},
+		{Name: "note", Meaning: "with a note of yours, or a shared one, that says this", check: checkWords},
 		{Name: "action", Meaning: "with an action item in this state", Values: []string{"open", "done"}},
 		{Name: "assignee", Meaning: "with an action item of this person"},
 		{Name: "sort", Meaning: "order of the answer", Values: []string{SortDate, SortRelevance}},
