@@ -280,13 +280,19 @@ func (c *columnCache) addSpellings(counts []int) {
 	}
 }
 
-// hasSpellings reports whether several strings fold like this one.
-func (c *columnCache) hasSpellings(value string) bool {
+// spelled returns the numbers of the strings that fold like this one.
+func (c *columnCache) spelled(value string) []uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.compareSpellings()
 	first, ok := c.folded[text.Fold(value)]
-	return ok && len(c.spellings[first]) > 1
+	if !ok {
+		return nil
+	}
+	if all := c.spellings[first]; len(all) > 0 {
+		return all
+	}
+	return []uint32{first}
 }
 
 // firstSpelling returns the number of the first string that folds like that of a number.

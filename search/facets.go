@@ -223,7 +223,7 @@ func (s *snapshot) countPeople(values []FacetValue, kind string, set meetingSet)
 	seen := map[string]bool{}
 	var out []FacetValue
 	for _, v := range values {
-		isCounted := kind == keyPerson && strings.Contains(text.Fold(v.Value), " ") && !s.x.columns.hasSpellings(v.Value)
+		isCounted := kind == keyPerson && strings.Contains(text.Fold(v.Value), " ") && len(s.x.columns.spelled(v.Value)) < 2
 		if s.samePerson != nil {
 			if names := s.samePerson(v.Value); len(names) > 1 {
 				if seen[names[0]] {

@@ -133,9 +133,9 @@ func (s *snapshot) withPerson(kind, value string) (meetingSet, error) {
 	return out, nil
 }
 
-// namesOf returns the names and addresses of the person with a value, the value first. A
-// value that is in no visible meeting stays alone: that somebody merged it says something
-// of the meetings that the viewer does not see.
+// namesOf returns the names and addresses of the person with a value, the value first. Those
+// that no visible meeting has are left out, and beside such a value all others: that somebody
+// merged them says something of the meetings that the viewer does not see.
 func (s *snapshot) namesOf(value string) ([]string, error) {
 	names := []string{value}
 	if s.samePerson == nil {
@@ -146,15 +146,34 @@ func (s *snapshot) namesOf(value string) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 1 {
+	if len(names) == 1 || s.seesAll {
 		return names, nil
 	}
-	for _, kind := range []string{keyPerson, keyEmail, keyRecorder, keyAssignee} {
-		if seen, err := s.withName(kind, value); err != nil || seen.size() > 0 {
-			return names, err
+	var seen []string
+	for i, name := range names {
+		sees, err := s.seesName(name)
+		if err != nil || i == 0 && !sees {
+			return names[:1], err
+		}
+		if sees {
+			seen = append(seen, name)
 		}
 	}
-	return names[:1], nil
+	return seen, nil
+}
+
+// seesName reports whether somebody in a visible meeting has a name or an address, as a whole. A
+// key of one word may come from a longer name, so that such a name must be a participant's.
+func (s *snapshot) seesName(name string) (bool, error) {
+	fold, lower := text.Fold(name), strings.ToLower(name)
+	if strings.ContainsAny(fold, " @") {
+		with, err := s.withKeys(keyPerson+fold, keyPerson+lower, keyAssignee+fold, keyAssignee+lower)
+		return with.size() > 0, err
+	}
+	if s.people == nil {
+		s.people = s.countMany(multiPeople)
+	}
+	return slices.ContainsFunc(s.x.columns.spelled(name), func(n uint32) bool { return int(n) < len(s.people) && s.people[n] > 0 }), nil
 }
 
 // withNote finds the meetings with a note that says what a value of note: asks for.

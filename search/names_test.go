@@ -3,6 +3,8 @@ package search
 import (
 	"strings"
 	"testing"
+
+	"minutebook/archive"
 )
 
 // namedMeetings have people whose names have a hyphen, an apostrophe, or a word of three
@@ -107,5 +109,30 @@ func TestPartsBesideASpeaker(t *testing.T) {
 	trends, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{"speaker:anna in:summary walrus"}, By: TrendMonth, Viewer: everyone})
 	if err != nil || trends[0].Total != 2 {
 		t.Errorf("the trend is %+v, %v, want 2 in all", trends, err)
+	}
+}
+
+// TestOtherNamesAreSeenAsAWhole asks for a person with several names as somebody who sees some
+// of the names: as a word, as a name of several, as an address and as who should do something.
+func TestOtherNamesAreSeenAsAWhole(t *testing.T) {
+	h := newFixture(t)
+	with := func(recorder, assignee string) map[string]any {
+		return map[string]any{"recorded_by": map[string]any{"name": "R", "email": recorder, "email_domain": "own.example", "team": "Ops"},
+			"action_items": []any{map[string]any{"description": "Call", "assignee": map[string]any{"name": assignee}}}}
+	}
+	h.add(meeting(1, "One", "en", day(1), []utterance{{0, "Cleo", "Yes."}}, with("viewer@own.example", "Ann Lee")),
+		meeting(2, "Two", "en", day(2), []utterance{{0, "Zed Moon", "Yes."}}, with("viewer@own.example", "Sue Sun")),
+		meeting(3, "Three", "en", day(3), []utterance{{0, "Mia", "Yes."}}, with("viewer@own.example", "Sue")),
+		meeting(4, "Four", "en", day(4), []utterance{{0, "Zed", "Yes."}, {5, "Sue", "No."}}, with("hidden@own.example", "Moon")))
+	h.catchUp()
+	for _, c := range []struct{ query, other, want string }{
+		{"person:cleo", "Zed", "1"}, {"person:zed", "Cleo", "2"}, {"person:cleo", "zed moon", "2 1"}, {"person:cleo", "MIA", "3 1"}, {"person:cleo", "zed@own.example", "2 1"},
+		{"email:cleo@own.example", "mia@own.example", "3 1"}, {"email:cleo@own.example", "sue@own.example", "1"}, {`assignee:"ann lee"`, "sue sun", "2 1"}, {`assignee:"ann lee"`, "moon", "1"},
+	} {
+		_, value, _ := strings.Cut(strings.ReplaceAll(c.query, `"`, ""), ":")
+		same := func(string) []string { return []string{c.other, value} }
+		if got := hitIDs(h.search(Request{Query: c.query + " sort:date", Viewer: archive.ViewerWith("viewer@own.example"), SamePerson: same})); got != c.want {
+			t.Errorf("%s, who is %s too, finds %q, want %q", c.query, c.other, got, c.want)
+		}
 	}
 }

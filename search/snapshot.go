@@ -42,6 +42,7 @@ type snapshot struct {
 	whole        bool                          // likewise: Request.Whole
 	within       bool                          // likewise: there is a Request.Within
 	remarks      map[string]map[int64][]Moment // the notes found, by the value of note: and meeting
+	people       []int                         // visible meetings, by the number of a name; nil: not counted
 	langs        []*text.Language              // of the visible meetings
 	spokenIn     map[string]int                // how many of them, by the code of each language
 }

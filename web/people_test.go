@@ -165,6 +165,32 @@ func TestMergedNamesTellNothingOfHiddenMeetings(t *testing.T) {
 	}
 }
 
+// TestMergedNameOfAHiddenMeetingIsNoWord merges a person whom Ana sees with a name that only a
+// hidden meeting has, and that is a word of another person's name.
+func TestMergedNameOfAHiddenMeetingIsNoWord(t *testing.T) {
+	said := func(name string) string {
+		return `"shared_with":"no_teams","transcript":[{"speaker":{"display_name":"` + name + `"},"text":"A walrus.","timestamp":"00:00:01"}]`
+	}
+	s := newSite(t, meeting(1, "Herd", "2026-06-10T09:00:00Z", said("Cleo")), meeting(2, "Moonrise", "2026-06-11T09:00:00Z", said("Zed Moon")),
+		[]byte(strings.ReplaceAll(string(meeting(3, "Hidden", "2026-06-12T09:00:00Z", said("Zed"))), "ana@acme", "bob@acme")))
+	s.changes("/people/merge", url.Values{"keep": {"Cleo"}, "other": {"Zed"}}, "/people/Cleo")
+	if _, body := s.get("/api/v1/people/Cleo", nobodyAna...); strings.Contains(body, "Zed") || !strings.Contains(body, `"meetings":1`) {
+		t.Fatalf("the list of people: %s", body)
+	}
+	for query, other := range map[string]string{"person:Cleo": "Moonrise", "speaker:Cleo": "Moonrise", "speaker:Cleo+walrus": "Moonrise", "person:Zed": "Herd", "speaker:Zed+walrus": "Herd"} {
+		if _, body := s.get("/api/v1/search?q="+query, nobodyAna...); strings.Contains(body, other) {
+			t.Errorf("%s tells that Cleo is called Zed in a hidden meeting: %s", query, body)
+		}
+	}
+	if _, body := s.get("/api/v1/facet?field=person&q=", nobodyAna...); strings.Contains(body, `{"value":"Cleo","count":2}`) {
+		t.Errorf("the facet counts it for Cleo too: %s", body)
+	}
+	var found struct{ Total int }
+	if s.answer(200, "/api/v1/search?q=speaker:Cleo", &found); found.Total != 3 { // a word of a name is enough
+		t.Errorf("the owner finds %d meetings of the merged person", found.Total)
+	}
+}
+
 // TestMergesTellNoNumberOfHiddenNames shows an admin, who sees one of the names, the merges of a person.
 func TestMergesTellNoNumberOfHiddenNames(t *testing.T) {
 	s := newSite(t)
