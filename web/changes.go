@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/roster"
 )
@@ -216,8 +217,9 @@ const changesRead = 500
 
 // seesChange looks at the changes after a vantage: whether one of them is of a meeting
 // that the visitor sees, and the only one that counts unless that is 0, or has changed the
-// visitor's rights or meetings. It returns the vantage up to which it looked, and fails when the visitor
-// does not see the only one that counts.
+// visitor's rights or meetings. Changes of CRM matches count for the owner alone: others may see
+// the meeting without them. It returns the vantage up to which it looked, and fails when the
+// visitor does not see the only one that counts.
 func (s *server) seesChange(ctx context.Context, at vantage, only int64) (vantage, bool, error) {
 	viewer := viewerOf(ctx)
 	head, err := s.Archive.Head(ctx)
@@ -239,7 +241,7 @@ func (s *server) seesChange(ctx context.Context, at vantage, only int64) (vantag
 	}
 	var ids []int64
 	for _, c := range changes {
-		if only == 0 || c.RecordingID == only {
+		if (only == 0 || c.RecordingID == only) && (viewer.All || c.Part != api.PartCRM) {
 			ids = append(ids, c.RecordingID)
 		}
 	}

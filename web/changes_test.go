@@ -77,6 +77,43 @@ func TestPersonIsNotToldOfHiddenChanges(t *testing.T) {
 	}
 }
 
+// TestPersonIsNotToldOfHiddenMatches changes the CRM matches that another account is shown of a
+// meeting that Ana sees, and that are not Ana's.
+func TestPersonIsNotToldOfHiddenMatches(t *testing.T) {
+	s := newSite(t)
+	read := func(second int, more string) {
+		t.Helper()
+		o := observe(t, second, meeting(1, "First", "2026-03-05T10:00:00Z", more))
+		o.Account = "sales"
+		if _, err := s.archive.Apply(t.Context(), []archive.Observation{o}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(1, "")
+	ana := context.WithValue(t.Context(), visitorKey{}, Visitor{Viewer: archive.ViewerWith("ana@acme.example")})
+	sight, err := s.server.sight(ana, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.archive.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown := s.get("/api/v1/meetings/1", nobodyAna...)
+	read(2, `"crm_matches":{"deals":[{"name":"Renewal","amount":5,"record_url":"https://crm.example/1"}]}`)
+	if _, now := s.get("/api/v1/meetings/1", nobodyAna...); now != shown {
+		t.Fatalf("Ana sees the matches: %s %s", shown, now)
+	}
+	for _, only := range []int64{0, 1} {
+		if at, seen, err := s.server.seesChange(ana, vantage{before, sight}, only); seen || err != nil || at.Position == before {
+			t.Errorf("of %d Ana is told that matches changed: %t up to %v, %v", only, seen, at, err)
+		}
+		if _, seen, err := s.server.seesChange(context.WithValue(t.Context(), visitorKey{}, owner()), vantage{Position: before}, only); !seen || err != nil {
+			t.Errorf("of %d the owner is told of a change: %t, %v", only, seen, err)
+		}
+	}
+}
+
 // TestAnOpenListHearsThatAMeetingIsTakenAway takes meetings away while a list of them is open
 // and does not wait, as that of a window which nobody looks at.
 func TestAnOpenListHearsThatAMeetingIsTakenAway(t *testing.T) {
