@@ -9,9 +9,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
 	"minutebook/control"
 	"minutebook/search"
@@ -208,5 +210,30 @@ func TestWebhookTestWithAMeeting(t *testing.T) {
 	tested := call[control.WebhookTested](t, h, "webhook.test", control.WebhookRequest{Account: "anna"})
 	if head, err := h.archive.Head(t.Context()); err != nil || head != before.Position || tested.RecordingID != 42 {
 		t.Errorf("the change log went from %v to %v, %v; tested with %d", before.Position, head, err, tested.RecordingID)
+	}
+}
+
+// The reason of a test that failed goes to admins, who may not see the meeting of the test.
+func TestWebhookTestNamesNoMeeting(t *testing.T) {
+	a := openDir(t)
+	o, err := archive.FromMeeting("anna", archive.SourceList, time.Now(), []byte(`{"recording_id":4711,"title":"Weekly","created_at":"2026-02-28T08:00:00Z"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Apply(t.Context(), []archive.Observation{o}); err != nil {
+		t.Fatal(err)
+	}
+	reason := &archive.ObservationError{RecordingID: 4711, Err: errors.New("part of 4711: it is too big for 47110")}
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		archivetest.Quarantine(t, a, inbox.Delivery{Account: "anna", WebhookID: r.Header.Get("webhook-id"), RecordingID: 4711, Body: []byte("{}")}, reason.Error())
+	}))
+	t.Cleanup(receiver.Close)
+	h := &webhookHouse{ops: control.NewRegistry()}
+	control.RegisterWebhooks(h.ops, control.Webhooks{Archive: a, Accounts: []string{"anna"}, PublicURL: receiver.URL, Now: time.Now,
+		Refresh:    func(context.Context) error { return nil },
+		Configured: func(string) []string { return []string{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"} }})
+	failed := callFails(t, h, "webhook.test", control.WebhookRequest{Account: "anna"}).Error()
+	if want := "in quarantine: apply observation of …: part of …: it is too big for 47110"; !strings.HasSuffix(failed, want) {
+		t.Errorf("it fails with %q, want %q", failed, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,7 +92,7 @@ func (w Webhooks) follow(ctx context.Context, account, secret string, body []byt
 	}
 	t.Acknowledged = w.Now().Sub(sent).Milliseconds()
 	_ = emit(WebhookStep{"acknowledged through " + url})
-	if err := w.waitApplied(ctx, account, t.WebhookID); err != nil {
+	if err := w.waitApplied(ctx, account, t); err != nil {
 		return err
 	}
 	t.Applied = w.Now().Sub(sent).Milliseconds()
@@ -192,15 +193,17 @@ func (w Webhooks) post(ctx context.Context, url, secret, id string, at time.Time
 	return fmt.Errorf("test webhook: %s answered %s", url, resp.Status)
 }
 
-// waitApplied waits until a delivery is applied or quarantined.
-func (w Webhooks) waitApplied(ctx context.Context, account, webhookID string) error {
+// waitApplied waits until a delivery is applied or quarantined. Its error leaves out the number of
+// the meeting, which an admin who tests a webhook on the page may not see.
+func (w Webhooks) waitApplied(ctx context.Context, account string, t *WebhookTested) error {
+	number := regexp.MustCompile(fmt.Sprintf(`\b%d\b`, t.RecordingID))
 	return poll(ctx, "applied", func() (bool, error) {
-		d, err := w.Archive.Inbox().DeliveryOf(ctx, account, webhookID)
+		d, err := w.Archive.Inbox().DeliveryOf(ctx, account, t.WebhookID)
 		if errors.Is(err, inbox.ErrNoDelivery) {
 			return false, errors.New("test webhook: it was answered 200 and is not in this inbox: another receiver answers at receiver.public_url")
 		}
 		if d.State == inbox.StateQuarantined {
-			return false, errors.New("test webhook: the delivery is in quarantine: " + d.Reason)
+			return false, errors.New("test webhook: the delivery is in quarantine: " + number.ReplaceAllLiteralString(d.Reason, "…"))
 		}
 		return d.State == inbox.StateApplied, err
 	})
