@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/archive/importer"
 	"minutebook/archive/inbox"
 	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
@@ -131,6 +134,47 @@ func TestQuarantineNamesNoHiddenMeeting(t *testing.T) {
 				t.Errorf("%s does not hold %q: %s", address, want, body)
 			}
 		}
+	}
+}
+
+// TestStatusNamesNoFileOfAHiddenImport takes a talk from the watched folder, for its owner alone, and
+// overwrites its file with something that is refused, as one beside it is. Titles are from such names.
+func TestStatusNamesNoFileOfAHiddenImport(t *testing.T) {
+	s, dir := newSite(t, meeting(1, "Other", "2026-06-30T15:00:00Z", "")), t.TempDir()
+	w := importer.NewWatcher(s.archive, importer.Options{Owner: "Ann <ann@acme.example>"}, dir)
+	imported := 0
+	for _, content := range []string{"WEBVTT\n\n00:01.000 --> 00:03.000\nSPEAKER_00: We close the plant next week.\n", "WEBVTT\n\nx\ny\n"} {
+		must(t, os.WriteFile(filepath.Join(dir, "2026-06-30 Secret plan.vtt"), []byte(content), 0o600))
+		must(t, os.WriteFile(filepath.Join(dir, "Secret draft.vtt"), []byte("Secret draft"), 0o600))
+		for range 3 {
+			r, err := w.Look(t.Context())
+			must(t, err)
+			imported += r.New
+		}
+	}
+	if _, body := s.get("/api/v1/meetings", adminBea...); imported != 1 || strings.Contains(body, "Secret") {
+		t.Fatalf("%d imported; the admin sees %s", imported, body)
+	}
+	open, err := s.archive.Failures(t.Context(), true)
+	must(t, err)
+	state := &daemonState{}
+	for _, f := range open {
+		state.Failures = append(state.Failures, syncer.FailureStatus{Account: f.Account, Class: f.Class, What: f.What, RecordingID: f.RecordingID, Reason: f.Reason})
+	}
+	s.status = state
+	for _, address := range []string{"/status", "/api/v1/status", "/api/v1/status/events?events=1"} {
+		s.shows(200, address, "Secret plan.vtt", "Secret draft.vtt")
+		_, body := s.get(address, adminBea...)
+		if strings.Contains(body, "Secret") || !strings.Contains(body, "a meeting") || !strings.Contains(body, "a file of the watched folder") {
+			t.Errorf("%s tells an admin who does not see the meeting of its file: %s", address, body)
+		}
+	}
+	must(t, os.RemoveAll(dir))
+	if _, err := w.Look(t.Context()); err == nil {
+		t.Error("a folder is read that is away")
+	}
+	if _, body := s.get("/status", adminBea...); !strings.Contains(body, dir) {
+		t.Errorf("the admin is not told which folder is away: %s", body)
 	}
 }
 

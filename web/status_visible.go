@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/importer"
 	"minutebook/internal/httpserver"
 	syncer "minutebook/sync"
 )
@@ -80,7 +82,7 @@ func (s *server) hideMeetings(ctx context.Context, state *syncer.Status) error {
 	}
 	for _, list := range lists {
 		for i := range list {
-			if err := s.hideMeeting(ctx, &list[i].RecordingID, &list[i].What, &list[i].Reason); err != nil {
+			if err := s.hideMeeting(ctx, list[i].Class, &list[i].RecordingID, &list[i].What, &list[i].Reason); err != nil {
 				return err
 			}
 		}
@@ -103,7 +105,7 @@ func (s *server) visibleFailures(ctx context.Context) ([]failureView, error) {
 		if !own(f.Account) {
 			continue
 		}
-		if err := s.hideMeeting(ctx, &f.RecordingID, &f.What, &f.Reason); err != nil {
+		if err := s.hideMeeting(ctx, f.Class, &f.RecordingID, &f.What, &f.Reason); err != nil {
 			return nil, err
 		}
 		views = append(views, failureView{Failure: f})
@@ -111,11 +113,16 @@ func (s *server) visibleFailures(ctx context.Context) ([]failureView, error) {
 	return views, nil
 }
 
-// hideMeeting takes the meeting out of the texts of a failure, if the visitor does not see it.
-func (s *server) hideMeeting(ctx context.Context, id *int64, what, reason *string) error {
+// hideMeeting takes the meeting out of the texts of a failure, if the visitor does not see it. A
+// file that is no meeting yet is the owner's alone: nobody knows who will see the meeting.
+func (s *server) hideMeeting(ctx context.Context, class string, id *int64, what, reason *string) error {
+	name := "a meeting"
 	hidden, err := s.isHidden(ctx, *id)
+	if class == importer.FailureClass && *id == 0 && !filepath.IsAbs(*what) { // not the folder itself
+		name, hidden = "a file of the watched folder", !viewerOf(ctx).All
+	}
 	if hidden {
-		*id, *what, *reason = 0, "a meeting", statusIn(*reason)
+		*id, *what, *reason = 0, name, statusIn(*reason)
 	}
 	return err
 }

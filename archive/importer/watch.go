@@ -224,14 +224,20 @@ func (w *Watcher) relative(path string) string {
 	return path
 }
 
-// refuse records that a file is refused, once for each of its states. Other are names
-// under which its state is remembered.
+// refuse records that a file is refused, once for each of its states: as one of the meeting that
+// was taken from it before, whose title may be its name. Other are names under which its state is
+// remembered.
 func (w *Watcher) refuse(ctx context.Context, wrong Wrong, state string, all *Result, other ...string) error {
 	names := append(other, wrong.File)
 	failure := archive.Failure{Account: w.options.Account, Class: FailureClass, What: w.relative(wrong.File), Reason: wrong.reason()}
 	if _, isOpen := w.open[failure.What]; isOpen && w.refused[names[0]] == state {
 		return nil
 	}
+	before, _, err := w.takenBefore(ctx, names[0])
+	if err != nil {
+		return err
+	}
+	failure.RecordingID = before.ID
 	if err := w.archive.RecordFailure(ctx, failure); err != nil {
 		return err
 	}

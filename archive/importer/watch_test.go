@@ -209,6 +209,49 @@ func TestAFileThatGrowsWhileItIsReadIsTakenOnce(t *testing.T) {
 	}
 }
 
+// TestAFailureIsOfTheMeetingThatWasTaken refuses files of a meeting that was taken before, each after a
+// restart, and one that is no meeting yet.
+func TestAFailureIsOfTheMeetingThatWasTaken(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "other.vtt": "WEBVTT\n\nx\ny\n"})
+	restart := func() {
+		w := NewWatcher(a, Options{}, dir)
+		look(t, w)
+		look(t, w)
+	}
+	restart()
+	taken := allRows(t, a)[0].RecordingID
+	for name, change := range map[string]func() error{
+		"a.toml": func() error { return os.WriteFile(filepath.Join(dir, "a.toml"), []byte("titel = 1"), 0o600) },
+		"a.vtt":  func() error { return os.WriteFile(filepath.Join(dir, "a.vtt"), []byte("WEBVTT\n\nx\ny\n"), 0o600) },
+		"a.srt":  func() error { return os.Symlink("a.vtt", filepath.Join(dir, "a.srt")) },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		restart()
+		of := map[string]int64{}
+		open, err := a.Failures(t.Context(), true)
+		for _, f := range open {
+			of[f.What] = f.RecordingID
+		}
+		if _, fails := of[name]; err != nil || !fails || of[name] != taken || of["other.vtt"] != 0 {
+			t.Errorf("after %s the failures are of the meetings %v, want %d: %v", name, of, taken, err)
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		writeFiles(t, dir, map[string]string{"a.vtt": talkVTT})
+		restart()
+	}
+	if _, err := a.Forget(t.Context(), taken, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if open, err := a.Failures(t.Context(), false); err != nil || len(open) != 1 || open[0].What != "other.vtt" {
+		t.Errorf("the names of a forgotten meeting's files are kept: %+v, %v", open, err)
+	}
+}
+
 // TestFailuresOfFilesThatAreGoneAreClosed removes a refused file, and gives a refused
 // folder its files.
 func TestFailuresOfFilesThatAreGoneAreClosed(t *testing.T) {
