@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
@@ -175,6 +176,10 @@ func TestAnItemThatCannotBeKeptIsLeftOut(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		if c, notices := meetingCounts(t, ar), absences(t, s); c.Meetings != 22 || c.Gone != 0 || len(notices) != 1 || !strings.Contains(notices[0], "3 items of the list could not be read") {
 			t.Errorf("%+v, status says %q", c, notices)
+		}
+		open, err := ar.Failures(t.Context(), true)
+		if i := slices.IndexFunc(open, func(f archive.Failure) bool { return f.Class == "list" }); err != nil || i < 0 || !strings.Contains(open[i].Reason, fmt.Sprintf("of %d:", open[i].RecordingID)) {
+			t.Errorf("the failure is of another meeting than its reason says: %+v, %v", open, err)
 		}
 		exec(`DROP TRIGGER bad`)
 		time.Sleep(24 * time.Hour)

@@ -165,12 +165,15 @@ func dropUnrequestedParts(ob *archive.Observation, o walkSpec) {
 	}
 }
 
-// recordUnreadable records and logs an item that is no meeting.
+// recordUnreadable records and logs an item that is no meeting, or one that cannot be kept: the
+// error names the meeting, so that the failure is told to those who see it.
 func (s *Syncer) recordUnreadable(ctx context.Context, o walkSpec, err error) error {
 	s.log.Warn().Str("account", o.account.Name).Err(err).Msg("item of the meetings list left out")
-	return s.archive.RecordFailure(ctx, archive.Failure{
-		Account: o.account.Name, Class: classList, What: unreadableKey(o), Reason: err.Error(),
-	})
+	failure := archive.Failure{Account: o.account.Name, Class: classList, What: unreadableKey(o), Reason: err.Error()}
+	if bad, ok := errors.AsType[*archive.ObservationError](err); ok {
+		failure.RecordingID = bad.RecordingID
+	}
+	return s.archive.RecordFailure(ctx, failure)
 }
 
 // unreadableKey names the unreadable items of a list in the failure ledger.
