@@ -99,14 +99,69 @@ func (a *Activities) begin(name string) (progress func(event any), end func()) {
 	}
 }
 
-// registerLong registers an operation that status shows while it runs.
+// registerLong registers an operation that status shows while it runs, and that waits for no
+// command that reads its events.
 func registerLong[Q, R any](r *Registry, running *Activities, name string, run func(context.Context, Q, Emit) (R, error)) {
 	Register(r, name, func(ctx context.Context, q Q, emit Emit) (R, error) {
 		progress, end := running.begin(name)
+		if isOverSocket(ctx) {
+			events := &relay{emit: emit}
+			defer events.passing.Wait() // the result comes after them
+			emit = events.pass
+		}
 		defer end()
 		return run(ctx, q, func(event any) error {
 			progress(event)
 			return emit(event)
 		})
 	})
+}
+
+// relay passes the events of an operation on to a command in its own time. The command may have
+// been stopped (Ctrl-Z), while forgetting a meeting waits for the operation.
+type relay struct {
+	emit    Emit
+	passing sync.WaitGroup // passOn, while events wait
+
+	mu      sync.Mutex // guards waiting
+	waiting []any      // the first is under way
+}
+
+// pass has an event passed on. Newer progress takes the place of progress that waits.
+func (r *relay) pass(event any) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := len(r.waiting) - 1
+	if last > 0 && isProgress(event) && isProgress(r.waiting[last]) {
+		r.waiting[last] = event
+		return nil
+	}
+	if r.waiting = append(r.waiting, event); last < 0 {
+		r.passing.Go(r.passOn)
+	}
+	return nil
+}
+
+// passOn passes on the events that wait, until there are none.
+func (r *relay) passOn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.waiting) > 0 {
+		event := r.waiting[0]
+		r.mu.Unlock()
+		_ = r.emit(event) // a caller that has gone cancels the operation's context
+		r.mu.Lock()
+		r.waiting = r.waiting[1:]
+	}
+}
+
+// isProgress reports whether an event says less than the next one. A damage does not.
+func isProgress(event any) bool {
+	switch e := event.(type) {
+	case Copied:
+		return true
+	case Maintenance:
+		return e.Damage == nil
+	}
+	return false
 }

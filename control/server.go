@@ -50,6 +50,11 @@ func handler(r Caller) http.Handler {
 	return mux
 }
 
+// overSocket is the key of the contexts of operations that run for another process.
+type overSocket struct{}
+
+func isOverSocket(ctx context.Context) bool { return ctx.Value(overSocket{}) != nil }
+
 // writeAnswer runs the operation and writes its frames, each flushed as it comes.
 func writeAnswer(ctx context.Context, w http.ResponseWriter, r Caller, name string, body []byte) {
 	encoder := json.NewEncoder(w)
@@ -61,7 +66,7 @@ func writeAnswer(ctx context.Context, w http.ResponseWriter, r Caller, name stri
 		httpserver.MarkUseful(ctx)
 		return flush()
 	}
-	result, err := r.Call(ctx, name, body, func(event json.RawMessage) error {
+	result, err := r.Call(context.WithValue(ctx, overSocket{}, true), name, body, func(event json.RawMessage) error {
 		return write(frame{Event: event})
 	})
 	if err != nil {
