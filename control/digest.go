@@ -22,7 +22,7 @@ import (
 )
 
 // Digests sends lists of new meetings and open action items, by schedule. One goroutine
-// uses it.
+// uses it, as long as the program runs: it remembers what the archive did not take.
 type Digests struct {
 	Deps     Deps
 	Roster   *roster.Roster
@@ -31,6 +31,8 @@ type Digests struct {
 	// Failed are the readers whose channel failed, with the time of the next try. It is
 	// not nil.
 	Failed map[string]time.Time
+
+	unkept map[string]digested // the states that the archive did not take, as on a full disk; nil: it has them
 }
 
 // DigestReader is one who gets digests.
@@ -139,6 +141,9 @@ func (d *Digests) noteSent(ctx context.Context, states map[string]digested, r Di
 }
 
 func (d *Digests) read(ctx context.Context) (states map[string]digested, err error) {
+	if d.unkept != nil {
+		return d.unkept, nil
+	}
 	raw, err := d.Deps.Archive.Mark(ctx, digestKey)
 	if err == nil && raw != nil {
 		err = json.Unmarshal(raw, &states)
@@ -155,12 +160,14 @@ func (d *Digests) write(ctx context.Context, before, after map[string]digested) 
 		return err
 	}
 	raw, err := json.Marshal(after)
-	if err != nil || string(old) == string(raw) {
+	if err != nil || d.unkept == nil && string(old) == string(raw) {
 		return err
 	}
 	if err := d.Deps.Archive.SetMarks(ctx, archive.Mark{Key: digestKey, Value: raw}); err != nil {
+		d.unkept = after
 		return fmt.Errorf("keep the state of digests: %w", err)
 	}
+	d.unkept = nil
 	return nil
 }
 

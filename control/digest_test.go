@@ -230,3 +230,42 @@ func TestDigestsGoByTheRightsOfTheMoment(t *testing.T) {
 		t.Errorf("Cleo reads %s", text)
 	}
 }
+
+// TestADigestThatCannotBeNotedIsNotSentEachMinute sends a digest while the archive takes no marks, as on
+// a full disk: once, also when there is room again and the program starts anew after that.
+func TestADigestThatCannotBeNotedIsNotSentEachMinute(t *testing.T) {
+	now := archivetest.Epoch
+	a := archivetest.OpenAt(t, archivetest.Dir(t), func() time.Time { return now })
+	schedule, err := crontab.Parse("0 * * * *", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := &postbox{name: "mail"}
+	start := func() *control.Digests {
+		return &control.Digests{Deps: control.Deps{Archive: a, Location: time.UTC}, Roster: roster.New(a), Schedule: schedule, Failed: map[string]time.Time{},
+			Readers: []control.DigestReader{{Channel: owner, Viewer: archive.Viewer{All: true}}}}
+	}
+	d := start()
+	if err := d.Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	put(t, a, 1)
+	behindTheBack(t, a, `CREATE TRIGGER full BEFORE INSERT ON marks BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`)
+	now = schedule.Next(now)
+	for range 3 {
+		if err := d.Send(t.Context()); err == nil || !strings.Contains(err.Error(), "disk is full") {
+			t.Errorf("a state that cannot be kept: %v", err)
+		}
+		now = now.Add(time.Minute)
+	}
+	behindTheBack(t, a, `DROP TRIGGER full`)
+	for range 2 {
+		if err := d.Send(t.Context()); err != nil {
+			t.Error(err)
+		}
+		d = start()
+	}
+	if len(owner.got) != 1 {
+		t.Errorf("%d digests were sent", len(owner.got))
+	}
+}

@@ -109,14 +109,14 @@ func describeMigrations(done []archive.Migration) string {
 // runDigests sends the digests that are due until ctx ends. A mail server that hangs holds
 // up the digest of each person in turn, but nothing else.
 func (d *daemon) runDigests(ctx context.Context) error {
-	configured, failed := d.config(), map[string]time.Time{}
+	configured, digests := d.config(), &control.Digests{Roster: d.roster, Failed: map[string]time.Time{}}
 	for failure := ""; ctx.Err() == nil; {
 		changed := d.configChanged()
 		if c := d.config(); c != configured {
 			configured = c
-			clear(failed)
+			clear(digests.Failed)
 		}
-		failure = d.reportChange(ctx, d.sendDigests(ctx, failed), failure)
+		failure = d.reportChange(ctx, d.sendDigests(ctx, digests), failure)
 		waitFor(ctx, notifyEvery, changed)
 	}
 	return nil
@@ -175,23 +175,21 @@ func (m *mailbox) Send(ctx context.Context, message notify.Message) error {
 	return m.SendTo(ctx, message, m.person.Address())
 }
 
-// sendDigests sends the digests that are due. failed has the channels that failed.
-func (d *daemon) sendDigests(ctx context.Context, failed map[string]time.Time) error {
+// sendDigests sends the digests that are due by the present configuration.
+func (d *daemon) sendDigests(ctx context.Context, digests *control.Digests) (err error) {
 	c := d.config()
 	expr := c.Notify.DigestSchedule()
-	deps := d.deps()
+	digests.Deps = d.deps()
 	if expr == "" {
-		return deps.CloseDigestFailures(ctx)
+		return digests.Deps.CloseDigestFailures(ctx)
 	}
-	schedule, err := crontab.Parse(expr, deps.Location)
-	if err != nil {
+	if digests.Schedule, err = crontab.Parse(expr, digests.Deps.Location); err != nil {
 		return err
 	}
-	readers, err := d.digestReaders(ctx, c)
-	if err != nil {
+	if digests.Readers, err = d.digestReaders(ctx, c); err != nil {
 		return err
 	}
-	return (&control.Digests{Deps: deps, Roster: d.roster, Schedule: schedule, Readers: readers, Failed: failed}).Send(ctx)
+	return digests.Send(ctx)
 }
 
 // digestReaders returns who gets digests. Where people sign in, a channel is read by
