@@ -55,9 +55,13 @@ type UpkeepState struct {
 	Damages map[int]int `json:"damages,omitempty"`
 }
 
-// ended returns when the last run ended.
-func (u UpkeepState) ended() time.Time {
-	return u.Began.Add(time.Duration(u.Seconds * float64(time.Second)))
+// ended returns when the last run ended, or when it began where that is ahead of the clock, which
+// leapt meanwhile.
+func (u UpkeepState) ended(now time.Time) time.Time {
+	if at := u.Began.Add(time.Duration(u.Seconds * float64(time.Second))); !at.After(now) {
+		return at
+	}
+	return u.Began
 }
 
 // isAbandoned reports whether nobody wants the last run any more: it was by a schedule, and

@@ -31,7 +31,7 @@ func (p UpkeepPlan) Next(states map[string]UpkeepState, now time.Time) map[strin
 		}
 		u := states[job]
 		next[job] = schedule.Next(u.lastPlanned(now))
-		if ended := u.ended(); u.Error != "" && !ended.After(now) {
+		if ended := u.ended(now); u.Error != "" && !ended.After(now) {
 			next[job] = schedule.Next(ended)
 			if again := ended.Add(crontab.RetryWait(u.Failures)); again.Before(next[job]) {
 				next[job] = again
@@ -46,7 +46,7 @@ func (p UpkeepPlan) Next(states map[string]UpkeepState, now time.Time) map[strin
 			next[UpkeepProve] = now
 		}
 	case proof.Error != "":
-		next[UpkeepProve] = proof.ended().Add(min(proveAgain, p.Prove))
+		next[UpkeepProve] = proof.ended(now).Add(min(proveAgain, p.Prove))
 	default:
 		next[UpkeepProve] = proof.Began.Add(p.Prove)
 	}

@@ -220,6 +220,21 @@ func TestBackupsThatVanishAreReported(t *testing.T) {
 	}
 }
 
+// TestAClockThatLeaptDuringAProofDelaysNone has a proof and a backup fail while the clock is ahead by
+// 40 days, which it was not when they began: they are tried again as soon as after any other failure.
+func TestAClockThatLeaptDuringAProofDelaysNone(t *testing.T) {
+	weekly, err := cron.ParseStandard("0 4 * * 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := archivetest.Epoch
+	failed := control.UpkeepState{Began: now.Add(-time.Hour), Succeeded: now.Add(-10 * time.Hour), Seconds: (40 * 24 * time.Hour).Seconds(), Error: "no", Failures: 1, Destination: "/usb"}
+	next := control.UpkeepPlan{Backup: weekly, Prove: 7 * 24 * time.Hour, To: "/usb"}.Next(map[string]control.UpkeepState{control.UpkeepBackup: failed, control.UpkeepProve: failed}, now)
+	if want := map[string]time.Time{control.UpkeepBackup: failed.Began.Add(10 * time.Minute), control.UpkeepProve: failed.Began.Add(24 * time.Hour)}; !maps.EqualFunc(next, want, time.Time.Equal) {
+		t.Errorf("%v, want %v", next, want)
+	}
+}
+
 // TestABackupBesideAnotherIsRefusedAndNotFailed asks for a second backup while the first runs.
 func TestABackupBesideAnotherIsRefusedAndNotFailed(t *testing.T) {
 	a, _, _ := indexed(t)
