@@ -105,7 +105,7 @@ func (d *Digests) Send(ctx context.Context) error {
 		if last.At.After(now) { // by a wrong clock
 			last.At = now
 		}
-		if due := d.Schedule.Next(last.At); !due.After(now) && !d.Failed[name].After(now) {
+		if due := d.Schedule.Next(last.At); !due.After(now) && !d.waits(name, now) {
 			reader, err := r.present(ctx)
 			if errors.Is(err, archive.ErrNotFound) {
 				continue // and the place is dropped, as of everybody who is no reader
@@ -128,6 +128,12 @@ func (d *Digests) Send(ctx context.Context) error {
 		present[name] = last
 	}
 	return errors.Join(append(failures, d.write(context.WithoutCancel(ctx), states, present), d.Deps.CloseDigestFailures(ctx, d.Readers...))...)
+}
+
+// waits reports whether a channel failed a moment ago. A try that is further away was set by a wrong clock.
+func (d *Digests) waits(name string, now time.Time) bool {
+	left := d.Failed[name].Sub(now)
+	return left > 0 && left <= digestAgain
 }
 
 // noteSent stores at once that a reader got a digest, so that a crash before the last

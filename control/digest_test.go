@@ -269,3 +269,28 @@ func TestADigestThatCannotBeNotedIsNotSentEachMinute(t *testing.T) {
 		t.Errorf("%d digests were sent", len(owner.got))
 	}
 }
+
+// TestAClockThatLeaptDelaysNoDigest has a channel fail while the clock is ahead by 40 days.
+func TestAClockThatLeaptDelaysNoDigest(t *testing.T) {
+	now := archivetest.Epoch
+	a := archivetest.OpenAt(t, archivetest.Dir(t), func() time.Time { return now })
+	schedule, err := crontab.Parse("0 * * * *", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := &postbox{name: "mail"}
+	d := control.Digests{Deps: control.Deps{Archive: a, Location: time.UTC}, Roster: roster.New(a), Schedule: schedule, Failed: map[string]time.Time{},
+		Readers: []control.DigestReader{{Channel: owner, Viewer: archive.Viewer{All: true}}}}
+	if err := d.Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	put(t, a, 1)
+	now, owner.down = archivetest.Epoch.AddDate(0, 0, 40), true
+	if err := d.Send(t.Context()); err == nil {
+		t.Error("a channel that is down succeeds")
+	}
+	now, owner.down = schedule.Next(archivetest.Epoch), false
+	if err := d.Send(t.Context()); err != nil || len(owner.got) != 1 {
+		t.Errorf("%d digests were sent, %v", len(owner.got), err)
+	}
+}
