@@ -267,13 +267,13 @@ const maxRemembered = 1 << 16
 func remember(fn func(term string) bool) func(term string) bool {
 	known := map[string]bool{}
 	return func(term string) bool {
-		is, ok := known[term]
+		answer, ok := known[term]
 		if !ok {
-			if is = fn(term); len(known) < maxRemembered {
-				known[strings.Clone(term)] = is // the term is a piece of its note
+			if answer = fn(term); len(known) < maxRemembered {
+				known[strings.Clone(term)] = answer // the term is a piece of its note
 			}
 		}
-		return is
+		return answer
 	}
 }
 
