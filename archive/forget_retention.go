@@ -81,7 +81,8 @@ func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, ran time
 	return expired, err
 }
 
-// findExpired is expiredAt of a meeting, or of all where id is 0.
+// findExpired is expiredAt of a meeting, also of one whose recordings a rule has deleted, or of all
+// where id is 0.
 func (a *Archive) findExpired(ctx context.Context, tx *sql.Tx, id int64, rules []RetentionRule, ran time.Duration, now time.Time) (expired []Expired, err error) {
 	damaged, err := a.readUnattached(ctx)
 	if err != nil {
@@ -109,7 +110,7 @@ func (a *Archive) findExpired(ctx context.Context, tx *sql.Tx, id int64, rules [
 		return nil
 	}, `SELECT recording_id, title, meeting_type, recorded_by_team, sort_at, `+countAttached+`
 		FROM meetings m WHERE `+only+` AND sort_at > 0 AND (EXISTS (SELECT 1 FROM attachments x WHERE x.recording_id = m.recording_id)
-			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted')
+			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state IN ('wanted', iif(?2 = 0, '', 'deleted')))
 			OR recording_id IN (SELECT value FROM json_each(?1)))
 		ORDER BY sort_at, recording_id`, string(list), id)
 	if err == nil && len(expired) > 0 {

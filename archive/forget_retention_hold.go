@@ -260,3 +260,31 @@ func (a *Archive) lookForExpired(ctx context.Context, k knownRules, clock confir
 	}
 	return expired, err
 }
+
+// HasExpired reports whether a retention rule has deleted the recordings of a meeting, and the rules
+// of the last run would delete another one: nobody needs to store it.
+func (a *Archive) HasExpired(ctx context.Context, id int64) (bool, error) {
+	d, err := a.DownloadOf(ctx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && d.State != DownloadDeleted {
+		return false, nil
+	}
+	var k knownRules
+	if err == nil {
+		k, _, err = a.readRules(ctx)
+	}
+	var now time.Time
+	if err == nil {
+		now, err = a.ConfirmedTime(ctx)
+	}
+	var expired []Expired
+	if err == nil {
+		err = a.db.ReadTx(ctx, func(tx *sql.Tx) (err error) {
+			expired, err = a.findExpired(ctx, tx, id, k.Rules, k.Ran, now)
+			return err
+		})
+	}
+	if err != nil {
+		return false, fmt.Errorf("look whether the recording of %d has expired: %w", id, err)
+	}
+	return len(expired) > 0, nil
+}

@@ -191,6 +191,11 @@ func (a *Archive) AttachMedia(ctx context.Context, id int64, kind MediaKind, b m
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
+		if IsForeignID(id) { // else its row says whom the service forbade it
+			if _, err := tx.ExecContext(ctx, `DELETE FROM downloads WHERE recording_id = ? AND state = 'deleted'`, id); err != nil {
+				return err
+			}
+		}
 		if err := deriveMedia(ctx, tx, id); err != nil {
 			return err
 		}

@@ -58,6 +58,9 @@ type Result struct {
 	UnknownAuthors int `json:"unknown_authors,omitempty"`
 	// Recordings are the files that were attached to meetings of other programs.
 	Recordings int `json:"recordings,omitempty"`
+	// Expired are the files that are left out, since a retention rule has deleted the recordings of
+	// their meetings and would delete these.
+	Expired int `json:"expired,omitempty"`
 	// Unused are the recordings that are left out, since their meetings have another.
 	Unused []string `json:"unused,omitempty"`
 	Wrong  []Wrong  `json:"wrong,omitempty"` // lines and files that were skipped, with the reason
@@ -73,6 +76,7 @@ func (r *Result) Add(other Result) {
 	r.LostNotes += other.LostNotes
 	r.UnknownAuthors += other.UnknownAuthors
 	r.Recordings += other.Recordings
+	r.Expired += other.Expired
 	r.Unused = append(r.Unused, other.Unused...)
 	r.Wrong = append(r.Wrong, other.Wrong...)
 }

@@ -20,7 +20,7 @@ import (
 
 // attachFile makes a file a recording of a meeting and reports whether it was none
 // before. The file stays where it is. The store does not keep the recording of a meeting
-// that was forgotten meanwhile.
+// that was forgotten meanwhile, and a file that a retention rule would delete again is only counted.
 func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, error) {
 	f, size, err := openFile(path)
 	if err != nil {
@@ -29,6 +29,13 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	defer f.Close()
 	if size == 0 {
 		return false, Wrong{File: path, Err: errors.New("the recording is empty")}
+	}
+	switch expired, err := im.archive.HasExpired(ctx, id); {
+	case err != nil:
+		return false, err
+	case expired:
+		im.result.Expired++
+		return false, nil
 	}
 	all, err := im.archive.MediaOf(ctx, id)
 	if err != nil {

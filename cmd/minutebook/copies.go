@@ -101,6 +101,9 @@ func (m *Main) importCmd() *cobra.Command {
 			for _, path := range r.Unused {
 				fmt.Fprintf(m.Stderr, "minutebook: %s is left out: its meeting has another recording; `recording` in the metadata can choose\n", importer.QuoteHidden(path))
 			}
+			if r.Expired > 0 {
+				fmt.Fprintf(m.Stderr, "minutebook: %s left out: a retention rule has deleted the recordings of their meetings, and would delete these\n", phrase.Count(r.Expired, "recording was", "recordings were"))
+			}
 			if r.LostNotes > 0 {
 				fmt.Fprintf(m.Stderr, "minutebook: %s left out: their meetings are not here, or were forgotten\n", phrase.Count(r.LostNotes, "note or tick was", "notes and ticks were"))
 			}
