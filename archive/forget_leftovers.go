@@ -160,14 +160,16 @@ func (a *Archive) readUnknownAside(ctx context.Context) (paths []string, err err
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Dir(media.QuarantinePath(a.media, a.dir, "any"))
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("look for recordings put aside: %w", err)
-	}
-	for _, e := range entries {
-		if len(unattached[e.Name()]) == 0 && media.ValidName(e.Name()) {
-			paths = append(paths, filepath.Join(dir, e.Name()))
+	for _, path := range a.asidePaths("any") {
+		dir := filepath.Dir(path)
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("look for recordings put aside: %w", err)
+		}
+		for _, e := range entries {
+			if len(unattached[e.Name()]) == 0 && media.ValidName(e.Name()) {
+				paths = append(paths, filepath.Join(dir, e.Name()))
+			}
 		}
 	}
 	return paths, nil
@@ -184,12 +186,13 @@ func (a *Archive) dropAsideOf(ctx context.Context, id int64) (dropped []string, 
 		if len(ids) > 1 || ids[0] != id {
 			continue
 		}
-		aside := media.QuarantinePath(a.media, a.dir, sha)
-		if _, missing := os.Lstat(aside); missing == nil {
-			dropped = append(dropped, sha)
-		}
-		if err := durable.Remove(aside); err != nil {
-			return nil, err
+		for _, aside := range a.asidePaths(sha) {
+			if _, missing := os.Lstat(aside); missing == nil {
+				dropped = append(dropped, sha)
+			}
+			if err := durable.Remove(aside); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return dropped, nil

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,9 +77,9 @@ func (a *Archive) DropExpected(ctx context.Context, id int64, sha string) error 
 	return a.db.WriteTx(ctx, func(tx *sql.Tx) error { return a.endExpecting(ctx, tx, id, sha) })
 }
 
-// DropBlob deletes a blob from the store unless a meeting has it. It reports whether
-// it deleted the blob.
-func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
+// DropBlob deletes a blob from the store, and from the data directory where the store was before,
+// unless a meeting has it. It reports whether it deleted the blob.
+func (a *Archive) DropBlob(ctx context.Context, sha string) (dropped bool, err error) {
 	if err := a.blobs.Acquire(ctx, 1); err != nil {
 		return false, err
 	}
@@ -86,11 +87,17 @@ func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
 	if attached, err := a.isAttached(ctx, sha); attached || err != nil {
 		return false, err
 	}
-	_, err := a.media.Stat(ctx, sha)
-	if bucket.IsLate(err) {
-		return false, err
+	for _, s := range media.Stores(a.media, a.dir) {
+		_, err := s.Stat(ctx, sha)
+		if bucket.IsLate(err) {
+			return dropped, err
+		}
+		dropped = dropped || !errors.Is(err, ErrNotFound)
+		if err := s.Delete(ctx, sha); err != nil { // also without the blob, since parts may remain
+			return dropped, err
+		}
 	}
-	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts may remain without the blob
+	return dropped, nil
 }
 
 // isAttached waits for whoever writes: a meeting may be getting the blob.
@@ -143,10 +150,20 @@ func (a *Archive) endExpecting(ctx context.Context, tx *sql.Tx, id int64, sha st
 	return setMarks(ctx, tx, []Mark{mark})
 }
 
+// asidePaths returns where a repair may have put a damaged blob.
+func (a *Archive) asidePaths(sha string) (paths []string) {
+	for _, s := range media.Stores(a.media, a.dir) {
+		paths = append(paths, media.QuarantinePath(s, a.dir, sha))
+	}
+	return slices.Compact(paths) // that of a bucket is in the data directory
+}
+
 // liesAside reports whether a copy of a file may lie in media/damaged.
 func (a *Archive) liesAside(sha string) bool {
-	_, err := os.Lstat(media.QuarantinePath(a.media, a.dir, sha))
-	return !errors.Is(err, fs.ErrNotExist)
+	return slices.ContainsFunc(a.asidePaths(sha), func(path string) bool {
+		_, err := os.Lstat(path)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // AttachMedia makes a blob of the store a recording of a meeting and logs the

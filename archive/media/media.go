@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -72,6 +73,17 @@ func Open(dataDir, mediaURL string, line bucket.Line) (Store, error) {
 // localDir is the directory of recordings in a data directory. Every store has it: a
 // recording grows in it until the store imports it.
 func localDir(dataDir string) string { return filepath.Join(dataDir, "media") }
+
+// Stores returns a store and, before it, the one in the data directory where media.url names another
+// place: recordings from before may still be there.
+func Stores(s Store, dataDir string) []Store {
+	here, err := os.Stat(localDir(dataDir))
+	there, failed := os.Stat(Dir(s))
+	if err != nil || failed == nil && os.SameFile(here, there) {
+		return []Store{s}
+	}
+	return []Store{openFiles(localDir(dataDir), localDir(dataDir)), s}
+}
 
 const partialDir = "partial"
 
