@@ -246,6 +246,9 @@ func (a *Archive) NoteForgotten(ctx context.Context, dir string) error {
 // the meeting is forgotten, so that no other id of it brings it back.
 const ImportedAs = "import/same/"
 
+// ImportedAsKey is the key of an exported meeting with a list of these ids.
+const ImportedAsKey = "imported_as"
+
 // ReadForgotten returns the meetings that an archive.db has forgotten, by each of their ids: one
 // that a restored archive did not know of would bring a meeting back.
 func ReadForgotten(ctx context.Context, db sqlite.Querier) ([]generation.Forgotten, error) {

@@ -23,6 +23,7 @@ type run struct {
 	archive *archive.Archive
 	ledger  *ledger
 	render  func(io.Writer, *Meeting) error
+	sameIDs map[int64][]int64 // for JSON and NDJSON: see [archive.ImportedAs]
 
 	mu     sync.Mutex // guards result while files are written
 	result Result
@@ -30,10 +31,14 @@ type run struct {
 
 func newRun(ctx context.Context, a *archive.Archive, o Options) (*run, error) {
 	x := &run{Options: o, archive: a}
+	var err error
 	switch o.Format {
 	case Markdown:
 		x.render = WriteMarkdown
 	case JSON, NDJSON: // need no rendering
+		if x.sameIDs, err = readSameIDs(ctx, a); err != nil {
+			return nil, err
+		}
 	case VTT:
 		x.render = WriteVTT
 	case SRT:
@@ -51,7 +56,6 @@ func newRun(ctx context.Context, a *archive.Archive, o Options) (*run, error) {
 	if err := durable.MkdirAll(o.Dir); err != nil {
 		return nil, err
 	}
-	var err error
 	if x.ledger, err = openLedger(ctx, o.Dir); err != nil {
 		return nil, err
 	}
@@ -146,7 +150,7 @@ func (x *run) writeMeeting(ctx context.Context, row *archive.Row) error {
 // read reads a meeting and returns it with its renderer.
 func (x *run) read(ctx context.Context, row *archive.Row) (*Meeting, func(io.Writer) error, error) {
 	if x.Format == JSON {
-		raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
+		raw, err := x.meetingJSON(ctx, row.RecordingID)
 		return &Meeting{Row: row}, func(w io.Writer) error { return writeJSON(w, raw) }, err
 	}
 	m, err := Read(ctx, x.archive, archive.Viewer{All: true}, row)

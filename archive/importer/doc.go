@@ -6,6 +6,7 @@
 //	path.go           files and directories
 //	pipe.go           pipes, whose reading is interrupted
 //	stream.go         JSON objects of a stream, with their lines
+//	exported.go       which meeting the ids of an exported one name
 //	foreign.go        a meeting that another program recorded
 //	identity.go       which meeting its words and its key name
 //	foreign_files.go  which files belong to one such meeting; listing a folder again

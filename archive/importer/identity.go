@@ -35,6 +35,24 @@ func (im *run) find(ctx context.Context, id int64) (i identified, err error) {
 	return i, err
 }
 
+// findAny returns the meeting that the first known of some ids names, else that of the first id, and
+// the ids that name none that is known.
+func (im *run) findAny(ctx context.Context, ids []int64) (is identified, unknown []int64, err error) {
+	for i, id := range ids {
+		found, err := im.find(ctx, id)
+		if err != nil {
+			return is, nil, err
+		}
+		if !found.isKnown() {
+			unknown = append(unknown, id)
+		}
+		if i == 0 || found.isKnown() && !is.isKnown() {
+			is = found
+		}
+	}
+	return is, unknown, nil
+}
+
 // sameAs returns the id to which the mark of an id leads, and whether there is one.
 func (im *run) sameAs(ctx context.Context, id int64) (same int64, marked bool, err error) {
 	value, err := im.archive.Mark(ctx, sameMark(id, 0).Key)
@@ -56,23 +74,12 @@ func sameMark(id, same int64) archive.Mark {
 // known) where it is the same talk, which the caller may know (isSame), else a new one. It
 // returns the meeting's row, nil where the archive has none, and adds to the marks of the run.
 func (im *run) identify(ctx context.Context, m *foreignMeeting, before int64, isSame bool) (*archive.Row, error) {
-	var words identified
-	var unknown []int64
-	for i, id := range append([]int64{m.words}, m.otherWords...) {
-		found, err := im.find(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if !found.isKnown() {
-			unknown = append(unknown, id)
-		}
-		if i == 0 || found.isKnown() && !words.isKnown() {
-			words = found
-		}
+	words, unknown, err := im.findAny(ctx, append([]int64{m.words}, m.otherWords...))
+	if err != nil {
+		return nil, err
 	}
 	is := words
 	if m.key != 0 {
-		var err error
 		if is, err = im.find(ctx, m.key); err != nil {
 			return nil, err
 		}
@@ -99,15 +106,20 @@ func (im *run) identify(ctx context.Context, m *foreignMeeting, before int64, is
 		}
 	}
 	m.RecordingID = is.id
-	for _, id := range unknown {
-		if id != is.id {
-			im.marks = append(im.marks, sameMark(id, is.id))
-		}
-	}
+	im.markSame(is.id, unknown)
 	if m.key != 0 && !is.forgotten && !is.hasKey {
 		im.marks = append(im.marks, sameMark(m.key, is.id), sameMark(is.id, is.id))
 	}
 	return is.row, nil
+}
+
+// markSame adds the marks by which other ids name a meeting.
+func (im *run) markSame(id int64, others []int64) {
+	for _, other := range others {
+		if other != id {
+			im.marks = append(im.marks, sameMark(other, id))
+		}
+	}
 }
 
 // isSameTalk reports whether the new content goes on after that of a meeting that was

@@ -222,6 +222,11 @@ func (im *run) add(ctx context.Context, line int, raw []byte) error {
 		im.reject(line, err)
 		return ctx.Err()
 	}
+	if archive.IsForeignID(o.RecordingID) {
+		if err := im.identifyExported(ctx, &o); err != nil {
+			return err
+		}
+	}
 	im.batch = append(im.batch, o)
 	im.size += len(raw)
 	if len(im.batch) < batchSize && im.size < maxBatchBytes {
