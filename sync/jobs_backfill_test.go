@@ -1,9 +1,11 @@
 package syncer_test
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,6 +147,47 @@ func TestAnEmptyListIsRead(t *testing.T) {
 		since, ok, err := ar.ShownSince(t.Context(), o.RecordingID, api.PartSummary)
 		if err != nil || !ok || since.Before(began.Truncate(time.Millisecond)) || since.Sub(began) > time.Minute {
 			t.Errorf("the list is read since %v (%v), and was since %v: %v", since, ok, began, err)
+		}
+	})
+}
+
+// A service that takes no cursor for an hour, nor ever any that it gave then, keeps the backfill for no
+// longer.
+func TestABackfillGoesOnAfterTheServiceRefusedItsCursors(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(45, rig.Today().Add(-30*24*time.Hour), time.Minute))
+		var isWell atomic.Bool
+		const good = "good-"
+		intercept(u, func(r *http.Request, body []byte) []byte {
+			if isWell.Load() {
+				return bytes.Replace(body, []byte(`"next_cursor":"`), []byte(`"next_cursor":"`+good), 1)
+			}
+			return body
+		})
+		inner := u.Wire.Handler
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			q := r.URL.Query()
+			cursor, isGood := strings.CutPrefix(q.Get("cursor"), good)
+			if cursor != "" && !isGood {
+				http.Error(w, `{"error": "this cursor is no longer good"}`, http.StatusBadRequest)
+				return
+			}
+			if isGood {
+				q.Set("cursor", cursor)
+				r.URL.RawQuery = q.Encode()
+			}
+			inner.ServeHTTP(w, r)
+		})
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		isWell.Store(true)
+		time.Sleep(time.Hour)
+		if c := meetingCounts(t, ar); c.Meetings != 45 {
+			t.Errorf("an hour after the service is well again: %+v", c)
 		}
 	})
 }

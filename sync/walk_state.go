@@ -100,7 +100,8 @@ func (c walkState) isResumable(o walkSpec, now time.Time) bool {
 	return o.kind == kindBackfill || now.Sub(c.Started).Abs() < staleAfter
 }
 
-// unfinishedWindows decodes marks and returns the windows that are not done.
+// unfinishedWindows decodes marks and returns the windows that are not done. One that was given up
+// begins anew, since the service may take the cursors that it gives now.
 func unfinishedWindows(marks map[string][]byte) ([]window, error) {
 	var windows []window
 	for key, b := range marks {
@@ -108,9 +109,13 @@ func unfinishedWindows(marks map[string][]byte) ([]window, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !w.Done {
-			windows = append(windows, w)
+		if w.Done {
+			continue
 		}
+		if w.Restarts >= maxRestarts {
+			w = window{N: w.N, After: w.After, Before: w.Before}
+		}
+		windows = append(windows, w)
 	}
 	slices.SortFunc(windows, func(a, b window) int { return a.N - b.N })
 	return windows, nil
