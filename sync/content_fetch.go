@@ -25,14 +25,14 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 		if err != nil {
 			return nil, err
 		}
-		if err := s.applyPage(ctx, o, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
+		if err := s.applyPage(ctx, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
 			return nil, err
 		}
 		group = slices.DeleteFunc(slices.Clone(group), func(old contentTask) bool {
 			now, ok := s.content.get(old.RecordingID)
 			return !ok || now.Tries != old.Tries
 		})
-		if w, err = w.advanced(page.NextCursor); err != nil || w.Done || len(group) < 2 {
+		if w, err = w.advanced(page.NextCursor); err != nil || w.Done || len(group) < 2 || !page.spec.content {
 			break
 		}
 	}

@@ -38,7 +38,7 @@ func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Obse
 			return nil, nil, nil, err
 		}
 		a, isKnown := newTask(o, ob, row, now), row != nil && !row.Gone // one that comes back is as good as new
-		if o.content && !o.account.OAuth {
+		if o.isInline() {
 			planAfterFullPage(&d, o, a, lackedTask(o, ob, row, a), old, asked, isKnown, now)
 		} else {
 			planAfterLightPage(&d, o, a, asked, isKnown)

@@ -66,8 +66,8 @@ func TestARefusedCursorRestartsOnlyItsWindow(t *testing.T) {
 		start := rig.Today()
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, start.Add(-24*time.Hour), 2*time.Hour))
 		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) { return time.Second, time.Second }
-		var pages sync.Map // windows, by their bounds: how many pages were asked for from their start
-		var refused atomic.Bool
+		var pages sync.Map                 // windows, by their bounds: how many pages were asked for from their start
+		var refused atomic.Pointer[string] // the cursor that is refused, with content and without
 		next := u.Wire.Handler
 		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			q := r.URL.Query()
@@ -78,10 +78,13 @@ func TestARefusedCursorRestartsOnlyItsWindow(t *testing.T) {
 				n, _ := pages.LoadOrStore(q.Get("created_after")+" "+q.Get("created_before"), new(atomic.Int64))
 				if q.Get("cursor") == "" {
 					n.(*atomic.Int64).Add(1)
-				} else if refused.CompareAndSwap(false, true) {
+				} else if cursor := q.Get("cursor"); refused.CompareAndSwap(nil, &cursor) {
 					http.Error(w, `{"error": "this cursor is no longer good"}`, http.StatusBadRequest)
 					return
 				}
+			} else if cursor := refused.Load(); cursor != nil && q.Get("cursor") == *cursor {
+				http.Error(w, `{"error": "this cursor is no longer good"}`, http.StatusBadRequest)
+				return
 			}
 			next.ServeHTTP(w, r)
 		})

@@ -102,7 +102,7 @@ func (s *Syncer) readRotationPage(ctx context.Context, o walkSpec, r rotation, t
 	}
 	r.Ended = page.NextCursor == "" || page.NextCursor == r.Cursor
 	r.Cursor = page.NextCursor
-	return r, s.applyPage(ctx, o, page, t, func() archive.Mark { return newMark(rotationKey(o.account, o.list), r) })
+	return r, s.applyPage(ctx, page, t, func() archive.Mark { return newMark(rotationKey(o.account, o.list), r) })
 }
 
 // loadRotation reads the state of a rotation. The backfill counts as the first

@@ -111,7 +111,7 @@ func (s *Syncer) readPage(ctx context.Context, o walkSpec, w window, listed *pro
 	if w.Pages == 0 {
 		next.Asked = page.askedAt()
 	}
-	err = s.applyPage(ctx, o, page, t, func() archive.Mark {
+	err = s.applyPage(ctx, page, t, func() archive.Mark {
 		next.Unreadable = w.Unreadable + page.unreadable
 		return newMark(windowKey(o.key(), w.N), next)
 	})

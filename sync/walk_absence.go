@@ -101,7 +101,7 @@ func (s *Syncer) readMoment(ctx context.Context, o walkSpec, at time.Time, t *ru
 		if err != nil {
 			return 0, 0, err
 		}
-		if err := s.applyPage(ctx, o, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
+		if err := s.applyPage(ctx, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
 			return 0, 0, err
 		}
 		listed, unreadable = listed+len(page.listed), unreadable+page.unreadable

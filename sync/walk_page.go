@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"net/http"
 	"slices"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // meetingsPage is a page of the meetings list, read into observations.
 type meetingsPage struct {
 	*api.Page[json.RawMessage]
+	spec       walkSpec // by which the page was read
 	batch      []archive.Observation
 	unreadable int     // items that are no meetings
 	listed     []int64 // an id for each item: the recording's, or one of its bytes' hash
@@ -31,9 +33,10 @@ func (l *meetingsPage) askedAt() time.Time {
 	return earlier(l.Date, l.SentAt)
 }
 
-// fetchPage reads a page of a walk's list. All lists whose meetings are stored are read by it, so
-// that each page carries the number of the latest walk that had begun when it
-// was requested.
+// fetchPage reads a page of a walk's list, without content where the page with content fails: one
+// meeting may break it, and a service may refuse a key what it refuses to apps. All lists whose
+// meetings are stored are read by it, so that each page carries the number of the latest walk that
+// had begun when it was requested.
 func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.Time, cursor string) (*meetingsPage, error) {
 	walk, err := s.archive.LatestWalk(ctx, o.account.Name, o.list.Name)
 	if err != nil {
@@ -41,7 +44,15 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 	}
 	page, err := o.account.Client.MeetingsPage(ctx, o.apiQuery(after, before), cursor)
 	if err != nil {
-		return nil, s.classifyRefusal(ctx, o.account, err)
+		err = s.classifyRefusal(ctx, o.account, err)
+		if !o.isInline() || !mayAskForLess(err) {
+			return nil, err
+		}
+		s.log.Info().Str("account", o.account.Name).Err(err).Msg("a page with content fails: it is read without")
+		if o.content = false; !api.IsRefused(err) {
+			ctx = api.WithoutRepetition(ctx) // all of the service may fail
+		}
+		return s.fetchPage(ctx, o, after, before, cursor)
 	}
 	if err := s.archive.NoteListRead(ctx, o.account.Name, o.list.Name, page.SentAt); err != nil {
 		return nil, err
@@ -50,7 +61,7 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 		s.archive.NoteServiceTime(page.Date)
 		s.clock.Store(&ClockStatus{At: page.AnsweredAt, AheadSeconds: page.AnsweredAt.Sub(page.Date).Seconds()})
 	}
-	l := &meetingsPage{Page: page}
+	l := &meetingsPage{Page: page, spec: o}
 	var bad error // of the first unreadable item: a page may have very many
 	for _, raw := range page.Items {
 		ob, err := archive.FromMeeting(o.account.Name, archive.SourceList, page.SentAt, raw)
@@ -75,20 +86,32 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 	return l, nil
 }
 
+// mayAskForLess reports whether a call that asks for less may succeed where one failed with err: the
+// service accepts the account, and neither its limits nor this machine ended the call.
+func mayAskForLess(err error) bool {
+	if errors.Is(err, errSuspended) || errors.Is(err, errLeft) {
+		return false
+	}
+	if refusal, ok := errors.AsType[*api.Error](err); ok {
+		return refusal.Status >= 400 && refusal.Status != http.StatusTooManyRequests
+	}
+	return api.IsTemporary(err) || api.IsUnusable(err)
+}
+
 // classList is the class of failures for unreadable items of lists.
 const classList = "list"
 
 // applyPage applies a page, the content tasks that follow from it and a mark, in one
 // transaction. An item that the archive can never take is left out and counts as
 // unreadable, so that it does not keep the list from being read; mark is then asked again.
-func (s *Syncer) applyPage(ctx context.Context, o walkSpec, page *meetingsPage, t *runStats, mark func() archive.Mark) error {
+func (s *Syncer) applyPage(ctx context.Context, page *meetingsPage, t *runStats, mark func() archive.Mark) error {
 	for {
-		err := s.tryPage(ctx, o, page, t, mark())
+		err := s.tryPage(ctx, page, t, mark())
 		var bad *archive.ObservationError
 		if !errors.As(err, &bad) || !page.leaveOut(bad.RecordingID) {
 			return err
 		}
-		if err := s.recordUnreadable(ctx, o, err); err != nil {
+		if err := s.recordUnreadable(ctx, page.spec, err); err != nil {
 			return err
 		}
 	}
@@ -103,8 +126,8 @@ func (l *meetingsPage) leaveOut(id int64) bool {
 }
 
 // tryPage is applyPage for a page with nothing to leave out.
-func (s *Syncer) tryPage(ctx context.Context, o walkSpec, page *meetingsPage, t *runStats, mark archive.Mark) error {
-	wanted, done, fulfilled, err := s.planTasks(ctx, o, page.batch)
+func (s *Syncer) tryPage(ctx context.Context, page *meetingsPage, t *runStats, mark archive.Mark) error {
+	wanted, done, fulfilled, err := s.planTasks(ctx, page.spec, page.batch)
 	if err != nil {
 		return err
 	}
@@ -155,7 +178,7 @@ func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted 
 // dropUnrequestedParts removes parts that are null because the page was
 // requested without them.
 func dropUnrequestedParts(ob *archive.Observation, o walkSpec) {
-	if o.content && !o.account.OAuth {
+	if o.isInline() {
 		return
 	}
 	for _, p := range []api.Part{api.PartTranscript, api.PartSummary} {

@@ -43,10 +43,13 @@ func windowKey(key string, n int) string { return fmt.Sprintf("%s/w/%04d", key, 
 // missing from it were removed upstream.
 func (o walkSpec) judgesAbsence() bool { return o.kind == kindLight || o.kind == kindFull }
 
+// isInline reports whether pages carry content. Those for an OAuth connection never do.
+func (o walkSpec) isInline() bool { return o.content && !o.account.OAuth }
+
 // apiQuery returns the query for meetings created between two times. It always
 // includes the parts that cost no heavy call.
 func (o walkSpec) apiQuery(after, before time.Time) api.MeetingQuery {
-	inline := o.content && !o.account.OAuth
+	inline := o.isInline()
 	return api.MeetingQuery{
 		CreatedAfter: after, CreatedBefore: before,
 		RecordedBy: o.list.RecordedBy, Teams: o.list.Teams,
