@@ -14,7 +14,7 @@ import (
 
 // fetchContentByList reads up to two pages of a list, with content, that should
 // hold the meetings of the group. It returns the tasks that these pages did not
-// change.
+// change, with an error too.
 func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery, group []contentTask, t *runStats) ([]contentTask, error) {
 	o := walkSpec{account: a, list: p, content: true}
 	newest, oldest := group[0].Created, group[len(group)-1].Created
@@ -23,10 +23,10 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 		after, before := w.bounds()
 		page, err := s.fetchPage(withTaskPriority(ctx, group[0]), o, after, before, w.Cursor)
 		if err != nil {
-			return nil, err
+			return group, err
 		}
 		if err := s.applyPage(ctx, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
-			return nil, err
+			return group, err
 		}
 		group = slices.DeleteFunc(slices.Clone(group), func(old contentTask) bool {
 			now, ok := s.content.get(old.RecordingID)
@@ -102,6 +102,9 @@ func (s *Syncer) applyContent(ctx context.Context, a *account, got contentAnswer
 		}
 		next, got.isAwaited = passed, got.isAwaited || isPassed
 	}
+	if !isWanted {
+		next.Failures = 0
+	}
 	if !isWanted && got.isAwaited {
 		next, isWanted = next.nextAttempt(now)
 	}
@@ -127,8 +130,8 @@ func (s *Syncer) applyContent(ctx context.Context, a *account, got contentAnswer
 	}
 }
 
-// postponeTasks puts tasks off after a failed call and records the failure. It
-// returns the error if the account or the run cannot go on.
+// postponeTasks puts tasks off after a failed call and records the failure. A second reading that
+// fails again and again ends. It returns the error if the account or the run cannot go on.
 func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentTask, failed error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -137,6 +140,7 @@ func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentT
 		return failed
 	}
 	var wanted []contentTask
+	var done []int64
 	for _, task := range group {
 		current, ok := s.content.get(task.RecordingID)
 		if !ok {
@@ -148,17 +152,45 @@ func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentT
 				return err
 			}
 		}
-		wanted = append(wanted, current.postponed(s.now(), failedTaskDelay))
+		if !isLocal(failed) {
+			current.Failures++
+		}
+		if current.Reread && current.Failures >= maxRereads {
+			done = append(done, current.RecordingID)
+			continue
+		}
+		wanted = append(wanted, current.postponed(s.now()))
+	}
+	failure := archive.Failure{Account: a.Name, Class: classContent, Reason: failed.Error()}
+	switch {
+	case len(wanted) > 0:
+		failure.RecordingID, failure.NextTry = wanted[0].RecordingID, wanted[0].Due
+	case len(done) > 0:
+		failure.RecordingID = done[0]
+	default:
+		return nil
+	}
+	failure.What = strconv.FormatInt(failure.RecordingID, 10)
+	if _, err := s.apply(ctx, nil, wanted, done); err != nil {
+		return err
+	}
+	return s.archive.RecordFailure(ctx, failure)
+}
+
+// renewTasks makes the failed tasks of meetings that a list or a delivery shows changed due again.
+func (s *Syncer) renewTasks(ctx context.Context, changed []int64) error {
+	var wanted []contentTask
+	for _, id := range changed {
+		if task, ok := s.content.get(id); ok && task.Failures > 0 {
+			task.Failures, task.Due, task.Dated = 0, s.now(), s.now()
+			wanted = append(wanted, task)
+		}
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
-	if _, err := s.apply(ctx, nil, wanted, nil); err != nil {
-		return err
-	}
-	return s.archive.RecordFailure(ctx, archive.Failure{Account: a.Name, Class: classContent,
-		What: strconv.FormatInt(wanted[0].RecordingID, 10), RecordingID: wanted[0].RecordingID,
-		Reason: failed.Error(), NextTry: wanted[0].Due})
+	_, err := s.apply(ctx, nil, wanted, nil)
+	return err
 }
 
 // withTaskPriority gives the calls of a task their priority.

@@ -20,8 +20,10 @@ const (
 	contentWorkers = 8
 	// onePageSpan is how far apart meetings may be created to be read with one page.
 	onePageSpan = 48 * time.Hour
-	// failedTaskDelay is how long a task waits after a failed call.
+	// failedTaskDelay is how long a task waits at least after a failed call.
 	failedTaskDelay = 10 * time.Minute
+	// maxRereads is how often a second reading may fail.
+	maxRereads = 6
 
 	classContent = "content"
 )
@@ -132,31 +134,44 @@ func fitOnePage(x, y contentTask) bool {
 }
 
 // processGroup fulfils tasks with a page of a list where that is worth it, and the others one by
-// one, also those whose content lists lack. A failed call postpones its tasks. Only an error that
-// concerns the whole account is returned.
+// one, also those whose content lists lack or for which the list fails. A failed call postpones its
+// tasks. Only an error that concerns the whole account is returned.
 func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTask, t *runStats) error {
 	group, err := s.skipForgotten(ctx, group)
 	if err != nil || len(group) == 0 {
 		return err
 	}
+	isDoubtful := false // the list failed, and all of the service may fail
 	if !a.OAuth && !group[0].Reread && (group[0].Tries == 0 || len(group) > 2) {
 		if p, ok := a.listNamed(group[0].List); ok {
 			rest, err := s.fetchContentByList(ctx, a, p, group, t)
-			if err != nil {
+			switch {
+			case err == nil:
+				lacked, err := s.findLacked(ctx, a, group, t)
+				if err != nil {
+					return err
+				}
+				group = append(rest, lacked...)
+			case mayAskForLess(err):
+				first := rest[0].Failures % len(rest) // another one each time, since that one may fail alone
+				group, isDoubtful = slices.Concat(rest[first:], rest[:first]), true
+			default:
 				return s.postponeTasks(ctx, a, group, err)
 			}
-			lacked, err := s.findLacked(ctx, a, group, t)
-			if err != nil {
-				return err
-			}
-			group = append(rest, lacked...)
 		}
 	}
-	for _, task := range group {
-		if err := s.fetchContent(ctx, a, task, t); err != nil {
-			if err := s.postponeTasks(ctx, a, []contentTask{task}, err); err != nil {
-				return err
-			}
+	for i, task := range group {
+		err := s.fetchContent(ctx, a, task, t)
+		if err == nil {
+			isDoubtful = false
+			continue
+		}
+		failed := group[i : i+1]
+		if isDoubtful {
+			failed = group[i:]
+		}
+		if err := s.postponeTasks(ctx, a, failed, err); err != nil || isDoubtful {
+			return err
 		}
 	}
 	return nil

@@ -35,8 +35,9 @@ type contentTask struct {
 	Created     time.Time `json:"created"` // of the meeting
 	First       time.Time `json:"first"`   // the first attempt
 	Due         time.Time `json:"due"`
-	Dated       time.Time `json:"dated,omitzero"`  // when Due was set
-	Tries       int       `json:"tries,omitempty"` // attempts that found no content
+	Dated       time.Time `json:"dated,omitzero"`     // when Due was set
+	Tries       int       `json:"tries,omitempty"`    // attempts that found no content
+	Failures    int       `json:"failures,omitempty"` // failed calls since the last answer
 	Urgent      bool      `json:"urgent,omitempty"`
 	// Reread marks a second reading of content that the archive has, by the calls for the
 	// content: if it is missing then, it is not waited for.
@@ -89,9 +90,14 @@ func (a contentTask) nextAttempt(now time.Time) (next contentTask, ok bool) {
 	return a, a.Tries <= len(retryIntervals())
 }
 
-// postponed returns the task after a failed call, which says nothing about the
-// content.
-func (a contentTask) postponed(now time.Time, wait time.Duration) contentTask {
+// postponed returns the task after a failed call, which says nothing about the content. It waits ever
+// longer, as a recording does. But what is wanted for the first time waits no longer than it has in
+// all, so that a service that fails for some hours does not delay it by many more.
+func (a contentTask) postponed(now time.Time) contentTask {
+	wait := retryDelay(a.Failures)
+	if !a.Reread {
+		wait = min(wait, max(now.Sub(a.First), failedTaskDelay))
+	}
 	a.Due, a.Dated = now.Add(wait), now
 	return a
 }

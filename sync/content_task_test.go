@@ -99,12 +99,34 @@ func TestATaskThatAWrongClockDatedIsDue(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	ahead := now.Add(26 * time.Hour)
 	late, _ := contentTask{Created: now, First: now}.nextAttempt(ahead)
-	for name, a := range map[string]contentTask{"failed": contentTask{Created: now, First: now}.postponed(ahead, failedTaskDelay), "without content": late} {
+	for name, a := range map[string]contentTask{"failed": contentTask{Created: now, First: now}.postponed(ahead), "without content": late} {
 		if at := a.dueAt(now); at.After(now) {
 			t.Errorf("%s, a task is due at %s, and it is %s", name, at, now)
 		}
 		if at := a.dueAt(ahead); !at.Equal(a.Due) {
 			t.Errorf("%s, by the wrong clock a task is due at %s, not at %s", name, at, a.Due)
+		}
+	}
+}
+
+// The waits after failed calls, one after the other.
+func TestATaskWaitsEverLongerAfterFailures(t *testing.T) {
+	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		task contentTask
+		want []time.Duration
+	}{
+		{contentTask{First: start}, []time.Duration{10 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, 80 * time.Minute}},
+		{contentTask{First: start.Add(-30 * 24 * time.Hour)}, []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour, 168 * time.Hour}},
+		{contentTask{First: start, Reread: true}, []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour}},
+	} {
+		a, now := c.task, start
+		for i, want := range c.want {
+			a.Failures++
+			if a = a.postponed(now); a.Due.Sub(now) != want || !a.dueAt(now).Equal(a.Due) {
+				t.Errorf("%+v: after failure %d it waits %s; want %s", c.task, i+1, a.Due.Sub(now), want)
+			}
+			now = a.Due
 		}
 	}
 }

@@ -105,8 +105,11 @@ func (s *Syncer) applyDeliveries(ctx context.Context, pending []inbox.Delivery) 
 		if err != nil {
 			return err
 		}
-		_, err = s.apply(ctx, in.batch, wanted, done)
-		return err
+		applied, err := s.apply(ctx, in.batch, wanted, done)
+		if err != nil {
+			return err
+		}
+		return s.renewTasks(ctx, applied.Changed)
 	})
 	return in, err
 }

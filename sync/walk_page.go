@@ -139,6 +139,9 @@ func (s *Syncer) tryPage(ctx context.Context, page *meetingsPage, t *runStats, m
 	if err != nil {
 		return err
 	}
+	if err := s.renewTasks(ctx, applied.Changed); err != nil {
+		return err
+	}
 	t.countPage(len(page.Items), applied.New)
 	if len(fulfilled) == 0 {
 		return nil
