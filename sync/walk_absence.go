@@ -2,6 +2,8 @@ package syncer
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +14,12 @@ import (
 // classAbsence is the class of failures for walks that lacked many meetings, or
 // whose absences do not count.
 const classAbsence = "absence"
+
+// maxMomentPages is how many pages are read of the meetings that were created at one time.
+const maxMomentPages = 500
+
+// errUnended ends the look for meetings that a walk lacks: they may come later in the list.
+var errUnended = errors.New("the list of all meetings that were created together with one that the walk lacks does not end")
 
 // walkWithAbsences makes a walk that shows everything and then counts the
 // meetings that it lacked. If it lacked too many to be believed, a second walk
@@ -39,7 +47,11 @@ func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState, t *
 	w := archive.Walk{Account: name, Query: o.list.Name, Number: c.Walk, Listed: c.Listed, Bounded: c.Bounded,
 		ByKey: o.account.Client.InlineContent()}
 	if c.Unreadable == 0 {
-		if c.Unreadable, err = s.lookAgain(ctx, o, w, t); err != nil {
+		c.Unreadable, err = s.lookAgain(ctx, o, w, t)
+		if errors.Is(err, errUnended) {
+			return false, s.recordAbsence(ctx, o, "%v: meetings that the list lacks do not count as removed upstream", err)
+		}
+		if err != nil {
 			return false, s.walkError(o, err)
 		}
 	}
@@ -91,11 +103,11 @@ func (s *Syncer) lookAgain(ctx context.Context, o walkSpec, lacking archive.Walk
 	return unreadable, nil
 }
 
-// readMoment reads the meetings that were created at a time, and at most two pages. It returns how
-// many items there were, and how many of them could not be read.
+// readMoment reads the meetings that were created at a time, and at most two pages of a service that
+// ignores the bounds. It returns how many items there were, and how many of them could not be read.
 func (s *Syncer) readMoment(ctx context.Context, o walkSpec, at time.Time, t *runStats) (listed, unreadable int, err error) {
 	w := window{After: at, Before: at}
-	for range 2 { // no more of a service that ignores the bounds
+	for isBounded := true; !w.Done && (isBounded || w.Pages < 2); {
 		after, before := w.bounds()
 		page, err := s.fetchPage(ctx, o, after, before, w.Cursor)
 		if err != nil {
@@ -105,8 +117,11 @@ func (s *Syncer) readMoment(ctx context.Context, o walkSpec, at time.Time, t *ru
 			return 0, 0, err
 		}
 		listed, unreadable = listed+len(page.listed), unreadable+page.unreadable
-		if w, err = w.advanced(page.NextCursor); err != nil || w.Done {
-			break
+		isBounded = isBounded && !slices.ContainsFunc(page.Items, func(raw json.RawMessage) bool {
+			return createdAt(raw).Sub(at).Abs() > time.Minute
+		})
+		if w, err = w.advanced(page.NextCursor); err != nil || w.Pages == maxMomentPages && !w.Done {
+			return 0, 0, fmt.Errorf("%w (created at %s)", errUnended, at.Format(time.RFC3339))
 		}
 	}
 	return listed, unreadable, nil

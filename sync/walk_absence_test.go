@@ -306,18 +306,10 @@ func TestAMeetingThatAPageSkipsIsNotGone(t *testing.T) {
 			if skips.Load() && q.Get("created_after") != "" && bytes.Contains(body, []byte(`"recording_id":20,`)) && emptied.CompareAndSwap(false, true) {
 				return []byte(emptyList)
 			}
-			if !skips.Load() || !strings.HasSuffix(r.URL.Path, "/meetings") || q.Get("cursor") == "" || q.Get("created_after") != "" {
+			if !skips.Load() {
 				return body
 			}
-			var page map[string]any
-			if err := json.Unmarshal(body, &page); err != nil {
-				t.Error(err)
-			}
-			page["items"] = slices.DeleteFunc(page["items"].([]any), func(item any) bool {
-				return item.(map[string]any)["recording_id"] == float64(20) // on the second page
-			})
-			body, _ = json.Marshal(page)
-			return body
+			return skipPastFirst(t, r, body, 20) // it is on the second page
 		})
 		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
@@ -337,4 +329,70 @@ func TestAMeetingThatAPageSkipsIsNotGone(t *testing.T) {
 			t.Errorf("%d calls for a walk of four pages and two looks, both of them again", n)
 		}
 	})
+}
+
+// skipPastFirst has each page but the first of a list without bounds leave a meeting out.
+func skipPastFirst(t *testing.T, r *http.Request, body []byte, id float64) []byte {
+	q := r.URL.Query()
+	if !strings.HasSuffix(r.URL.Path, "/meetings") || q.Get("cursor") == "" || q.Get("created_after") != "" {
+		return body
+	}
+	var page map[string]any
+	if err := json.Unmarshal(body, &page); err != nil {
+		t.Error(err)
+	}
+	page["items"] = slices.DeleteFunc(page["items"].([]any), func(item any) bool { return item.(map[string]any)["recording_id"] == id })
+	body, _ = json.Marshal(page)
+	return body
+}
+
+// A meeting that a page skips is not gone either where many were created at the same time: the list of
+// these is read to its end. Where it has none, nothing is gone, and status says so.
+func TestASkippedMeetingOfManyThatWereCreatedTogetherIsNotGone(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	for _, isEndless := range []bool{false, true} {
+		t.Run(fmt.Sprintf("endless %t", isEndless), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				newest := rig.Today().Add(-time.Hour)
+				u := rig.NewUpstream(t, service.Options{}, rig.Meetings(45, newest, 0))
+				var skips atomic.Bool
+				var cursors atomic.Int64
+				inner := u.Wire.Handler
+				u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if q := r.URL.Query(); isEndless && q.Get("created_after") != "" {
+						q.Del("cursor") // it is none of this service's
+						r.URL.RawQuery = q.Encode()
+					}
+					inner.ServeHTTP(w, r)
+				})
+				intercept(u, func(r *http.Request, body []byte) []byte {
+					switch {
+					case !skips.Load():
+						return body
+					case isEndless && r.URL.Query().Get("created_after") != "":
+						return fmt.Appendf(nil, `{"limit":10,"next_cursor":"c%d","items":[]}`, cursors.Add(1))
+					}
+					return skipPastFirst(t, r, body, 5)
+				})
+				ar := rig.NewArchive(t, archivetest.Dir(t))
+				s, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(time.Minute)
+				edit(t, u, 44, newest, rig.Person, "eve@elsewhere.example") // left the first page
+				skips.Store(true)
+				time.Sleep(day)
+				if row, err := ar.Row(t.Context(), 5); err != nil || row.Gone {
+					t.Errorf("the meeting that a page skipped: %+v, %v", row, err)
+				}
+				if row, err := ar.Row(t.Context(), 44); err != nil || row.Gone == isEndless {
+					t.Errorf("the meeting that left the list: %+v, %v", row, err)
+				}
+				if notices := strings.Join(absences(t, s), "; "); strings.Contains(notices, "does not end") != isEndless {
+					t.Errorf("status says %q", notices)
+				}
+			})
+		})
+	}
 }
