@@ -320,7 +320,7 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 	for member, want := range w.contentOfNow(m) {
 		got := parts[api.Part(partOf(member))]
 		switch {
-		case s < settled || !w.isReady(m.id, member):
+		case s < settled || !w.isReady(m.id, member) || !hasContent(got) && w.isStuck("content", m, lately):
 		case s < whole && !hasContent(got) && w.lackedLong():
 		case !hasContent(got):
 			w.fail("meeting %d (%s): its %s is not here: %.60s", m.id, stamp(m.created), member, got)
@@ -336,7 +336,7 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 			w.checkMatches(m)
 		}
 	}
-	if s >= settled && w.mayBeFetched(m) && w.config.downloads && m.media != "none" && !w.isExpired(m) && !w.oracle.lapsed[m.id] && !w.oracle.attached[m.id] {
+	if s >= settled && w.mayBeFetched(m) && w.config.downloads && m.media != "none" && !w.isExpired(m) && !w.isStuck("download", m, lately) && !w.oracle.lapsed[m.id] && !w.oracle.attached[m.id] {
 		d, err := ar.DownloadOf(ctx, m.id)
 		w.fail("meeting %d: its recording is not here: %+v, %v", m.id, d, err)
 	}

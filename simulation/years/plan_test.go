@@ -130,6 +130,9 @@ func (w *world) makePlan(days int) {
 	day := func(n float64) time.Time { return firstDay.Add(time.Duration(n * 24 * float64(time.Hour))) }
 	busy := float64(days - lastQuiet)
 	w.busy = busy
+	if w.relents = day(busy); days < 300 {
+		w.relents = day(busy + stageDays[settled] + 0.01)
+	}
 	for _, a := range acts()[:countActs(w.seed)] {
 		r := newRand(w.seed, "plan "+a.name)
 		// some seeds have much of it, and some none

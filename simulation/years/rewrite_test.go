@@ -27,6 +27,11 @@ func (c wire) rewrite(k call, body []byte) (out []byte, shown func()) {
 	}
 	if strings.Contains(k.path, "/download") {
 		w.learnDownload(recordingOf(k.path), body)
+		if w.isStuck("download", w.org.meeting(recordingOf(k.path)), 0) {
+			o["status"] = json.RawMessage(`"processing"`)
+			delete(o, "video")
+			delete(o, "audio")
+		}
 	}
 	var seen []object
 	switch {

@@ -123,6 +123,9 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if failed := w.failsList(r, path, resp); failed != nil {
+		resp = failed
+	}
 	w.app.learn(path, form, resp)
 	if form != nil && c.h.losesTokens.Swap(false) {
 		w.journal.note("%s: the program is killed before the answer comes", name)
@@ -164,6 +167,7 @@ func (c wire) breakEarly(r *http.Request, strange *rand.Rand, hit func(string) b
 			return nil, err
 		}
 	}
+	path := strings.TrimPrefix(r.URL.Path, "/external/v1")
 	switch {
 	case hit("redirect"):
 		return redirect(r, strange), nil
@@ -181,6 +185,8 @@ func (c wire) breakEarly(r *http.Request, strange *rand.Rand, hit func(string) b
 		return answer(r, 429, "text/html", ""), nil
 	case r.URL.Query().Get("cursor") != "" && hit("cursor refused"):
 		return answer(r, 400, "application/json", `{"error":"invalid cursor"}`), nil
+	case (strings.HasSuffix(path, "/transcript") || strings.HasSuffix(path, "/summary")) && c.w.isStuck("content", c.w.org.meeting(recordingOf(path)), 0):
+		return answer(r, 500, "text/html", "<html><h1>Server error</h1></html>"), nil
 	case strings.HasSuffix(r.URL.Path, "/transcript") && hit("not found"):
 		return answer(r, 404, "application/json", `{"error":"not found"}`), nil
 	}

@@ -107,6 +107,9 @@ type world struct {
 	userChanged time.Time // when somebody's rights last changed
 	calmSince   calmCalls
 
+	stubborn string    // the lists at which the service fails until relents
+	relents  time.Time // "" and zero: none
+
 	mu       sync.Mutex // guards the fields below
 	storm    storm
 	owners   map[string]string // API keys ever made, and whose they are
@@ -226,6 +229,7 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 		w.harden(m)
 	}
 	w.drawLacks()
+	w.drawStubborn()
 	var err error
 	if w.upstream, err = newUpstream(filepath.Join(dir, "service"), w.org, w); err != nil {
 		t.Fatal(err)
