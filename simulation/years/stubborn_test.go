@@ -36,7 +36,7 @@ var listedID = regexp.MustCompile(`"recording_id":(\d+)`)
 
 // failsList returns the answer of a service that fails at a list with content; nil: it does not.
 func (w *world) failsList(r *http.Request, path string, resp *http.Response) *http.Response {
-	if w.stubborn == "" || path != "/meetings" || !strings.Contains(r.URL.RawQuery, "include_") || resp.StatusCode != http.StatusOK || !time.Now().Before(w.relents) {
+	if w.stubborn == "" || path != "/meetings" || !strings.Contains(r.URL.RawQuery, "include_transcript=true") || resp.StatusCode != http.StatusOK || !time.Now().Before(w.relents) {
 		return nil
 	}
 	if w.stubborn == "pages" {
