@@ -154,8 +154,11 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 		if once && l.isIdle() && (err != nil || !l.isAwaited(next)) {
 			return cmp.Or(err, l.failure())
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			next = now.Add(time.Minute)
+		case next.IsZero() && !l.isIdle(): // another one may be due before the open ones end
+			next = now.Add(longestBlock)
 		}
 		waitForChange(ctx, l.wakeup, next, now)
 	}
@@ -210,7 +213,7 @@ func (l *downloader) startOpen(ctx context.Context, tasks *sync.WaitGroup, once 
 }
 
 // startWanted starts as many wanted recordings as the pacer allows. It returns
-// when to look again: when the next one is due, or zero when that depends on the open ones.
+// when to look again: when the next one is due, or zero when the open ones hide that.
 func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) (time.Time, error) {
 	for {
 		now := l.s.now()
