@@ -94,6 +94,12 @@ func (p *pacer) announcedPollDelay() time.Duration {
 	return min(max(announcementWait, 3*p.usualGeneration()), slowestAnnouncedPoll)
 }
 
+// patience returns how long a download is generated before it counts as open no more: far longer
+// than usual, but never so long that downloads whose files never come hold up the others for hours.
+func (p *pacer) patience() time.Duration {
+	return min(max(10*time.Minute, 5*p.usualGeneration()), time.Hour)
+}
+
 // allowsAnother reports whether one more download may be requested beside the
 // open ones. One is always allowed: without it nothing would be measured any more, and
 // one odd measurement would end all downloads. Its bytes are kept when its link lapses.

@@ -18,6 +18,7 @@ func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error
 	if a := l.s.account(t.row.Account); a != nil && l.isAnnounced(a) {
 		wait, next = l.pace.announcedPollDelay(), announcedPollDelay
 	}
+	isNamed := false
 	began := time.Now() // by the process's own clock, which nobody sets
 	for {
 		elapsed, err := l.sinceRequest(ctx, t)
@@ -47,15 +48,25 @@ func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error
 		switch {
 		case elapsed <= generationLimit:
 		case time.Since(began) > generationLimit/2:
-			return fmt.Errorf("generate recording: it is still being processed after %v", generationLimit)
+			return fmt.Errorf("generate recording: %w after %v", errUnfinished, generationLimit)
 		default: // nobody may have asked for that long, and a clock that was behind may have dated the request
 			if elapsed, err = 0, l.countFromNow(ctx, t); err != nil {
 				return err
 			}
 		}
+		if !isNamed && elapsed > l.pace.patience() { // status names it, and it goes on
+			reason := "generate recording: the service has not finished it since " + t.row.RequestedAt.UTC().Format(time.RFC3339)
+			if err := l.recordFailure(ctx, t.row, reason, time.Time{}); err != nil {
+				return err
+			}
+			isNamed = true
+		}
 		wait = elapsed + next(elapsed)
 	}
 }
+
+// errUnfinished ends a download that the service has been generating for generationLimit.
+var errUnfinished = errors.New("it is still being processed")
 
 // sinceRequest returns how long ago a download was requested. If a wrong clock
 // dated the request in the future, it counts from now.

@@ -14,7 +14,9 @@ import (
 )
 
 const (
-	slowestPoll = 2 * time.Minute
+	// slowestPoll is far apart: the many downloads that a service may never finish generating would
+	// take the minute's calls.
+	slowestPoll = 10 * time.Minute
 	// announcementWait is how long a callback is awaited before the first poll. The
 	// polls that follow are ever further apart, up to slowestAnnouncedPoll.
 	announcementWait     = time.Minute

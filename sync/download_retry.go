@@ -46,6 +46,9 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 	row.Failures++
 	row.Reason = cause.Error()
 	row.Due = now.Add(retryDelay(row.Failures))
+	if errors.Is(cause, errUnfinished) { // each request takes the place of another recording for hours
+		row.Due = now.Add(retryDelay(row.Failures + 2))
+	}
 	row.State = archive.DownloadWanted
 	err := l.saveRow(ctx, t, row)
 	if errors.Is(err, archive.ErrForgotten) {
@@ -53,9 +56,15 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 	}
 	l.s.log.Warn().Int64("recording_id", row.RecordingID).Str("account", row.Account).Int("failures", row.Failures).
 		Err(cause).Msg("recording not fetched")
-	return errors.Join(err, l.s.archive.RecordFailure(context.WithoutCancel(ctx), archive.Failure{
+	return errors.Join(err, l.recordFailure(ctx, row, row.Reason, row.Due))
+}
+
+// recordFailure records why a recording is not here, and when it is asked for again, zero where
+// that depends on the service.
+func (l *downloader) recordFailure(ctx context.Context, row archive.Download, reason string, next time.Time) error {
+	return l.s.archive.RecordFailure(context.WithoutCancel(ctx), archive.Failure{
 		Account: row.Account, Class: classDownload, What: strconv.FormatInt(row.RecordingID, 10),
-		RecordingID: row.RecordingID, Reason: row.Reason, NextTry: row.Due}))
+		RecordingID: row.RecordingID, Reason: reason, NextTry: next})
 }
 
 // nextRequest returns when a recording that the service does not have is asked for again, zero for

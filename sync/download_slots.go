@@ -73,7 +73,9 @@ func (s *prioritySemaphore) release() {
 }
 
 // openLinks returns the open downloads as the pacer sees them, without those that do not go on
-// because the service refuses their account's calls, or answers none for long. It also returns the
+// because the service refuses their account's calls, or answers none for long, and without those
+// that it does not finish generating: their places are other recordings'. Of the latter maxOpen at
+// most are left out, since a service that finishes none is not asked for all. It also returns the
 // recordings of all of them, with those too that failed in a person's run: they wait for the next
 // one.
 func (l *downloader) openLinks(ctx context.Context, once bool) (links []openLink, ids map[int64]bool) {
@@ -86,10 +88,16 @@ func (l *downloader) openLinks(ctx context.Context, once bool) (links []openLink
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ids = make(map[int64]bool, len(l.tasks))
+	now, patience, unfinished := l.s.now(), l.pace.patience(), 0
 	for id, t := range l.tasks {
 		ids[id] = true
-		isBlocked := blocked[t.row.Account] && (t.row.State == archive.DownloadRequested || !t.asked.IsZero())
-		if !isBlocked && !t.waitsLong(l.s.now()) {
+		isRequested := t.row.State == archive.DownloadRequested
+		if isRequested && now.Sub(t.row.RequestedAt) > patience && unfinished < maxOpen {
+			unfinished++
+			continue
+		}
+		isBlocked := blocked[t.row.Account] && (isRequested || !t.asked.IsZero())
+		if !isBlocked && !t.waitsLong(now) {
 			links = append(links, openLink{Expires: t.row.ExpiresAt, Left: max(0, t.row.Size-t.row.Fetched)})
 		}
 	}
