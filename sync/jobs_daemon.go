@@ -27,7 +27,7 @@ func (s *Syncer) followTimetable(ctx context.Context, job string) error {
 		for _, a := range list {
 			tries.Go(func() {
 				if s.tryScheduled(ctx, a, job, 1) {
-					s.retryScheduled(ctx, a, table, changed)
+					s.retryScheduled(ctx, a, job)
 				}
 			})
 		}
@@ -49,37 +49,41 @@ func (s *Syncer) tryScheduled(ctx context.Context, a *account, job string, failu
 }
 
 // retryScheduled tries a job that failed for an account again and again, after longer waits,
-// until it succeeds, the schedule's next time comes, or there is another schedule.
-func (s *Syncer) retryScheduled(ctx context.Context, a *account, table timetable, changed <-chan struct{}) {
+// until it succeeds or the schedule's next time comes.
+func (s *Syncer) retryScheduled(ctx context.Context, a *account, job string) {
 	for failures := 1; ; failures++ {
 		failed := s.now()
-		if !s.awaitRetry(ctx, failed, crontab.RetryWait(failures), table, changed) {
+		if !s.awaitRetry(ctx, job, failed, crontab.RetryWait(failures)) {
 			return
 		}
-		if last, err := s.lastOwnRun(ctx, a, table.job); err == nil && !last.Before(failed) {
+		if last, err := s.lastOwnRun(ctx, a, job); err == nil && !last.Before(failed) {
 			return // a person has run it
 		}
-		if !s.tryScheduled(ctx, a, table.job, failures+1) {
+		if !s.tryScheduled(ctx, a, job, failures+1) {
 			return
 		}
 	}
 }
 
-// awaitRetry waits for a time after a failure, and reports whether it passed before the table's
-// next time came, changed was closed and ctx ended. The failure counts no more once the clock
-// was set back behind it.
-func (s *Syncer) awaitRetry(ctx context.Context, failed time.Time, wait time.Duration, table timetable, changed <-chan struct{}) bool {
-	at, next := failed.Add(wait), table.next(failed)
-	for now := failed; ctx.Err() == nil && at.Before(next) && !now.Before(failed); now = s.now() {
-		if !now.Before(at) {
+// awaitRetry waits for a time after a failure of a job, and reports whether it passed before the
+// job's next time came and ctx ended. The next time of another schedule counts from its beginning
+// on: [Syncer.followTimetable] makes up for none before. The failure counts no more once the
+// clock was set back behind it.
+func (s *Syncer) awaitRetry(ctx context.Context, job string, failed time.Time, wait time.Duration) bool {
+	at := failed.Add(wait)
+	var next time.Time
+	var changed <-chan struct{}
+	for now := failed; ctx.Err() == nil && !now.Before(failed); now = s.now() {
+		if table, change := s.schedule.table(job); change != changed {
+			next, changed = table.next(now), change
+		}
+		switch {
+		case !at.Before(next):
+			return false
+		case !now.Before(at):
 			return now.Before(next)
 		}
 		waitForChange(ctx, changed, at, now)
-		select {
-		case <-changed:
-			return false
-		default:
-		}
 	}
 	return false
 }
@@ -182,8 +186,9 @@ func (s *Syncer) makeUp(ctx context.Context, a *account) error {
 	const longest = time.Hour
 	began := s.now()
 	for wait := 5 * time.Second; ctx.Err() == nil; wait = min(2*wait, longest) {
+		tables, _ := s.schedule.all()
 		var failed error
-		for _, table := range s.schedule.all() {
+		for _, table := range tables {
 			last, err := s.lastOwnRun(ctx, a, table.job)
 			if err != nil {
 				return err

@@ -3,6 +3,7 @@ package syncer
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -78,11 +79,12 @@ func newSchedule(tables []timetable) *schedule {
 	return &schedule{tables: tables, change: make(chan struct{})}
 }
 
-// all returns the timetables, which nobody changes.
-func (s *schedule) all() []timetable {
+// all returns the timetables, which nobody changes, and a channel that is closed when there are
+// others.
+func (s *schedule) all() (tables []timetable, change <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tables
+	return s.tables, s.change
 }
 
 // find returns the timetable of a job; ok is false when it runs only on request.
@@ -94,18 +96,18 @@ func (s *schedule) find(job string) (table timetable, ok bool) {
 // table returns the timetable of a job, which is empty when it runs only on request,
 // and a channel that is closed when there is another schedule.
 func (s *schedule) table(job string) (table timetable, change <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.tables {
+	tables, change := s.all()
+	for _, t := range tables {
 		if t.job == job {
 			table = t
 		}
 	}
-	return table, s.change
+	return table, change
 }
 
 // SetSchedule replaces the schedule, also while [Syncer.Run] and a job go on. It changes nothing
-// when an expression does not parse or never fires.
+// when an expression does not parse or never fires, and where the schedule is the same: whoever
+// waits for a time goes on.
 func (s *Syncer) SetSchedule(next Schedule) error {
 	tables, err := next.parse()
 	if err != nil {
@@ -113,6 +115,9 @@ func (s *Syncer) SetSchedule(next Schedule) error {
 	}
 	s.schedule.mu.Lock()
 	defer s.schedule.mu.Unlock()
+	if reflect.DeepEqual(s.schedule.tables, tables) {
+		return nil
+	}
 	s.schedule.tables = tables
 	close(s.schedule.change)
 	s.schedule.change = make(chan struct{})

@@ -39,6 +39,10 @@ func (s *Syncer) openFailures(ctx context.Context) ([]FailureStatus, error) {
 			RecordingID: f.RecordingID, First: f.First, Last: f.Last, Tries: f.Tries, Reason: f.Reason, NextTry: f.NextTry}
 		if a := s.account(f.Account); a != nil && f.Class == classJob {
 			list[i].Running = a.isRunning(f.What)
+			table, _ := s.schedule.find(f.What) // there may be another one since the failure
+			if next := table.next(s.now()); a.suspension() == nil && (next.IsZero() || next.Before(f.NextTry)) {
+				list[i].NextTry = next
+			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b FailureStatus) int {
@@ -95,7 +99,8 @@ func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, 
 		}
 	}
 	now := s.now()
-	for _, table := range s.schedule.all() {
+	tables, _ := s.schedule.all()
+	for _, table := range tables {
 		as.NextRun[table.job] = table.cron.Next(now)
 	}
 	as.ContentTasks, as.ContentTasksDue, as.NextContentTask, _ = s.content.status(a.Name, now)
