@@ -111,8 +111,8 @@ func (s *Syncer) awaitTime(ctx context.Context, table timetable, changed <-chan 
 		select {
 		case <-ctx.Done():
 			return false
-		case <-changed:
-			return false
+		case <-changed: // a time that has come is not lost
+			return !next.IsZero() && !s.now().Before(next)
 		case <-timer:
 		}
 	}
@@ -122,8 +122,10 @@ func (s *Syncer) awaitTime(ctx context.Context, table timetable, changed <-chan 
 // until it is complete, and then the jobs that were due while no daemon ran, or while the
 // service refused the account. Jobs without a schedule are not run.
 func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
-	_, scheduled := s.schedule.find(JobBackfill)
-	for wait := 5 * time.Second; scheduled; wait = min(2*wait, 5*time.Minute) {
+	for wait := 5 * time.Second; ; wait = min(2*wait, 5*time.Minute) {
+		if _, scheduled := s.schedule.find(JobBackfill); !scheduled {
+			break
+		}
 		err := s.tryJob(ctx, a, JobBackfill, true, wait, nil)
 		if err == nil || errors.Is(err, errListRefused) {
 			break
@@ -137,6 +139,13 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 		}
 		s.log.Warn().Str("account", a.Name).Dur("retry_in", wait).Err(err).Msg("backfill interrupted")
 		pause.For(ctx, wait)
+	}
+	for _, job := range []string{JobCatchUp, JobWalk, JobRefresh, JobDirectory} {
+		leave, err := a.acquireJob(ctx, job) // the run of an account that left may be ending
+		if err != nil {
+			return err
+		}
+		leave()
 	}
 	for {
 		if err := s.makeUp(ctx, a); err != nil {
@@ -184,9 +193,13 @@ func (s *Syncer) awaitAcceptance(ctx context.Context, a *account) error {
 // their next time comes.
 func (s *Syncer) makeUp(ctx context.Context, a *account) error {
 	const longest = time.Hour
-	began := s.now()
+	var began time.Time // of the present schedule here
+	var change <-chan struct{}
 	for wait := 5 * time.Second; ctx.Err() == nil; wait = min(2*wait, longest) {
-		tables, _ := s.schedule.all()
+		tables, latest := s.schedule.all()
+		if latest != change {
+			began, change = s.now(), latest
+		}
 		var failed error
 		for _, table := range tables {
 			last, err := s.lastOwnRun(ctx, a, table.job)
