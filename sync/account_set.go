@@ -144,8 +144,8 @@ func (s *Syncer) wantDownloads(ctx context.Context) {
 		return
 	}
 	if _, err := s.archive.WantDownloads(ctx); err != nil && ctx.Err() == nil {
-		s.log.Warn().Err(err).Msg("look for recordings that another account may have; the next start looks again")
-		return
+		s.log.Warn().Err(err).Msg("look for recordings that another account may have; looking again")
+		s.downloads.isBehind.Store(true)
 	}
 	s.downloads.wakeForChange()
 }

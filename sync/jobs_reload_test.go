@@ -2,14 +2,19 @@ package syncer_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
+	"minutebook/service"
 	syncer "minutebook/sync"
 )
 
@@ -123,6 +128,47 @@ func TestAnAccountWithAnotherKeyRunsTheJobThatItsKeyCutOff(t *testing.T) {
 		time.Sleep(time.Hour)
 		if last := lastOf(t, s, "ada", syncer.JobDirectory); last.Before(began) {
 			t.Errorf("the job of 00:30 ran last at %v", last)
+		}
+	})
+}
+
+// TestAnAccountThatIsAddedIsAskedForRecordingsOnceTheDiskIsWell adds an account that sees a recording
+// which was refused to the other one, while nothing can be committed.
+func TestAnAccountThatIsAddedIsAskedForRecordingsOnceTheDiskIsWell(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, append(rig.Meetings(1, newest, time.Hour), meetingOfBob(90, newest)...))
+		share(t, u, fmt.Sprintf(`{"recording_id": 90, "user": %q}`, rig.Person))
+		refuse(u, http.StatusForbidden, func(r *http.Request) bool { return r.Method == http.MethodPost && isOf(u, r) })
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		accounts := []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}
+		_, stop := running(t, syncer.Options{Archive: ar, Accounts: accounts})
+		time.Sleep(time.Hour)
+		stop()
+		var fails atomic.Bool
+		onCommit(t, ar.DB(), func() int {
+			if fails.Load() {
+				return 1
+			}
+			return 0
+		})
+		s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: accounts[:1]})
+		defer stop()
+		time.Sleep(time.Hour)
+		if d := queued(t, ar, 90); d.State != archive.DownloadRefused {
+			t.Fatalf("at first %+v", d)
+		}
+		fails.Store(true)
+		if err := s.SetAccounts(accounts); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		fails.Store(false)
+		time.Sleep(time.Hour)
+		if d := queued(t, ar, 90); d.State != archive.DownloadDone {
+			t.Errorf("an hour after the disk was well: %+v", d)
 		}
 	})
 }
