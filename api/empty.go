@@ -9,11 +9,10 @@ import (
 	"minutebook/internal/rawjson"
 )
 
-// Empty reports whether a part has no content, and so must never replace one that
-// has: it is absent, null, a blank string, an array or object with no members or
-// only empty ones, a summary without Markdown, an utterance without a string as
-// text, or CRM matches with only the reason for their absence. Bytes that are not
-// JSON are not empty.
+// Empty reports whether a value has no content, whatever it is of, and so must never
+// replace one that has: it is absent, null, a blank string, or an array or object with no
+// members or only empty ones. The reason for an absence ("error") is no content. Bytes that
+// are not JSON are not empty. Of a part, see [HasContent].
 func Empty(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	switch {
@@ -41,45 +40,8 @@ func isEmptyPart(raw []byte) bool {
 	case '[':
 		return !anyElement(raw, func(v []byte) bool { return !isEmptyPart(v) })
 	case '{':
-		return isEmptyObject(raw)
-	}
-	return false
-}
-
-// isEmptyObject judges an object by its content's key, where its keys identify its
-// kind, and otherwise by all of its values.
-func isEmptyObject(raw []byte) bool {
-	members, _ := rawjson.Members(raw)
-	value := func(key string) (v []byte) { // of a repeated key the last one
-		for _, m := range members {
-			if m.Key == key {
-				v = m.Value
-			}
-		}
-		return v
-	}
-	text := func(key string) bool { v := value(key); return v != nil && v[0] == '"' && !isEmptyPart(v) }
-	hasOther := func(key string) bool {
-		return slices.ContainsFunc(members, func(m rawjson.Member) bool { return m.Key != key })
-	}
-	switch {
-	case !slices.ContainsFunc(members, func(m rawjson.Member) bool { return !isEmptyPart(m.Value) }):
-		return true
-	case value("markdown_formatted") != nil:
-		return !text("markdown_formatted")
-	case value("template_name") != nil:
-		return !hasOther("template_name")
-	case value("speaker") != nil:
-		return !text("text")
-	case value("error") != nil:
-		others := rawjson.Map(raw)
-		delete(others, "error")
-		for _, v := range others {
-			if !isEmptyPart(v) {
-				return false
-			}
-		}
-		return true
+		members, _ := rawjson.Members(raw)
+		return !slices.ContainsFunc(members, func(m rawjson.Member) bool { return m.Key != "error" && !isEmptyPart(m.Value) })
 	}
 	return false
 }
@@ -87,7 +49,8 @@ func isEmptyObject(raw []byte) bool {
 // HasContent reports whether a part has the content of its kind: a transcript text,
 // a summary Markdown, an action item its description, any other list or the CRM
 // matches at least one object that is not empty. Anything else in its place, such
-// as a notice that the service is still working, must replace no content.
+// as a notice that the service is still working, must replace no content. No key makes a part
+// empty that the specification does not name for it: the service adds keys.
 func HasContent(part Part, raw json.RawMessage) bool {
 	return !Empty(raw) && hasContent(part, bytes.TrimSpace(raw))
 }

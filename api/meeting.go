@@ -139,7 +139,7 @@ func (m *Meeting) UnmarshalJSON(b []byte) error {
 			m.Extra[member.Key] = bytes.Clone(member.Value)
 		case target == &m.RecordingID:
 			m.RecordingID, _ = parseID(member.Value)
-		case target == &m.Transcript && member.Value[0] == '[' && (isEmptyPart(member.Value) || !hasContent(PartTranscript, member.Value)):
+		case target == &m.Transcript && member.Value[0] == '[' && !hasContent(PartTranscript, member.Value):
 			m.Transcript = Some([]TranscriptEntry{})
 		default:
 			_ = decodeLenient(member.Value, target) // mistyped: as if absent

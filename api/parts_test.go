@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"minutebook/internal/rawjson"
@@ -68,10 +69,8 @@ func TestHashTellsWhatDiffers(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
-	empties := []string{"", "null", `""`, `" "`, "[]", "{}", "[ ]", `{"summary":null}`, `{"summary":{"template_name":"General","markdown_formatted":""}}`,
-		`{"template_name":"General"}`, `{"template_name":"x","markdown_formatted":null}`, `{"transcript":[]}`, `[null]`,
-		`[{"speaker":{"display_name":"A"},"text":"","timestamp":"00:00:01"}]`, `{"contacts":[],"error":"no CRM connected"}`, `{"error":"no CRM connected"}`,
-		`{"template_name":"x","markdown_formatted":5}`, `[{"speaker":{"display_name":"A"},"text":["x"]}]`}
+	empties := []string{"", "null", `""`, `" "`, "[]", "{}", "[ ]", `{"summary":null}`, `{"transcript":[]}`, `[null]`,
+		`{"contacts":[],"error":"no CRM connected"}`, `{"error":"no CRM connected"}`}
 	for _, s := range empties {
 		if !Empty(json.RawMessage(s)) {
 			t.Errorf("%s is said to have content", s)
@@ -82,6 +81,42 @@ func TestEmpty(t *testing.T) {
 	for _, s := range contents {
 		if Empty(json.RawMessage(s)) {
 			t.Errorf("%s is said to be empty", s)
+		}
+	}
+}
+
+func TestEachPartHasContentOfItsOwn(t *testing.T) {
+	for part, empties := range map[Part][]string{
+		PartSummary: {`{"template_name":"General"}`, `{"template_name":"x","markdown_formatted":null}`, `{"template_name":"x","markdown_formatted":5}`,
+			`{"summary":{"template_name":"General","markdown_formatted":""}}`},
+		PartTranscript: {`[{"speaker":{"display_name":"A"},"text":"","timestamp":"00:00:01"}]`, `[{"speaker":{"display_name":"A"},"text":["x"]}]`},
+		PartHighlights: {`[{"error":"none"}]`},
+		PartCRM:        {`{"contacts":[],"error":"no CRM connected"}`, `{"contacts":[{}],"error":"no CRM connected"}`},
+		PartMeeting:    {`{}`, `[]`},
+	} {
+		for _, s := range empties {
+			if _, isEmpty, ok := JudgePart(part, []byte(s)); HasContent(part, []byte(s)) || !isEmpty || !ok {
+				t.Errorf("%s: %s is said to have content", part, s)
+			}
+		}
+	}
+}
+
+// TestAnUnknownKeyMakesNothingEmpty reads content with keys that the specification names for other
+// parts, or not at all: what the service adds says nothing about the rest.
+func TestAnUnknownKeyMakesNothingEmpty(t *testing.T) {
+	const added = `"speaker":{"display_name":"Ada"},"markdown_formatted":null,"template_name":"General","error":"x"`
+	for part, s := range map[Part]string{
+		PartMeeting:     `{"recording_id":1,"title":"Weekly","shared_with":"no_teams",%s}`,
+		PartTranscript:  `[{"text":"Hi",%s}]`,
+		PartSummary:     `{%s,"markdown_formatted":"# A"}`,
+		PartActionItems: `[{"description":"Send the offer","completed":true,%s}]`,
+		PartHighlights:  `[{"type":"Objection","summary":"Too dear","start_time":5,"end_time":9,%s}]`,
+		PartCRM:         `{"deals":[{"name":"A",%[1]s}],%[1]s}`,
+	} {
+		s = fmt.Sprintf(s, added)
+		if _, isEmpty, ok := JudgePart(part, []byte(s)); isEmpty || !ok || !HasContent(part, []byte(s)) {
+			t.Errorf("%s: %s counts as empty", part, s)
 		}
 	}
 }

@@ -157,7 +157,7 @@ func checkRules(rt *rapid.T, a *Archive, batch []Observation) {
 			rt.Fatal(err)
 		}
 		for p, raw := range o.Parts {
-			if !api.Empty(raw) && api.Empty(parts[p]) {
+			if api.HasContent(p, raw) && !api.HasContent(p, parts[p]) {
 				rt.Fatalf("content of %s was blanked: had %s, now %s", p, raw, parts[p])
 			}
 		}
@@ -207,7 +207,7 @@ func TestMergeTable(t *testing.T) {
 				t.Fatalf("current is %s, %v; want %s", parts[api.PartSummary], err, c.want)
 			}
 			row, err := a.Row(t.Context(), 1)
-			if err != nil || row.HasSummary == api.Empty(parts[api.PartSummary]) {
+			if err != nil || row.HasSummary != api.HasContent(api.PartSummary, parts[api.PartSummary]) {
 				t.Fatalf("row %+v, %v disagrees with the part", row, err)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"minutebook/api"
@@ -13,17 +14,17 @@ import (
 
 // mergeRules numbers the rules of merge.go by which the current parts of an
 // archive were decided. It is kept in info.
-const mergeRules = "11"
+const mergeRules = "12"
 
 // mergeOtherAccounts stands for mergeRules in an archive whose accounts have changed since.
 const mergeOtherAccounts = mergeRules + ", other accounts"
 
 // remerge decides meetings again, in an archive of older rules: those whose part "meeting"
 // has several versions, those of which several accounts were shown several versions of
-// another part, and those of blankIDs. It restores the values that those rules had blanked,
-// and logs a change for each meeting whose rows differ. Where only the accounts have changed,
-// it decides about the meetings that several accounts were shown. After an interruption it
-// begins again at the next opening.
+// another part, and those of blankIDs and readMisjudged. It restores the values that those
+// rules had blanked, and logs a change for each meeting whose rows differ. Where only the
+// accounts have changed, it decides about the meetings that several accounts were shown. After
+// an interruption it begins again at the next opening.
 func (a *Archive) remerge(ctx context.Context) error {
 	var rules string
 	err := a.db.R.QueryRowContext(ctx, `SELECT value FROM info WHERE name = 'merge_rules'`).Scan(&rules)
@@ -38,10 +39,13 @@ func (a *Archive) remerge(ctx context.Context) error {
 		several = `(part = 'meeting' OR ` + several + `)`
 	}
 	ids, err := a.mergedIDs(ctx, several)
+	var filled map[int64][]misjudged
 	if err == nil && rules != mergeOtherAccounts {
 		var blank []int64
-		blank, err = a.blankIDs(ctx)
-		ids = append(ids, blank...)
+		if blank, err = a.blankIDs(ctx); err == nil {
+			filled, err = a.readMisjudged(ctx)
+		}
+		ids = slices.AppendSeq(append(ids, blank...), maps.Keys(filled))
 		slices.Sort(ids)
 		ids = slices.Compact(ids)
 	}
@@ -58,7 +62,7 @@ func (a *Archive) remerge(ctx context.Context) error {
 		_, err := a.change(ctx, func(tx *sql.Tx) error {
 			t := newApplying(a, sqlite.NewStatements(ctx, tx))
 			for _, id := range chunk {
-				if err := t.remergeMeeting(id); err != nil {
+				if err := t.remergeMeeting(id, filled[id]); err != nil {
 					return err
 				}
 			}
@@ -99,9 +103,35 @@ func (a *Archive) blankIDs(ctx context.Context) ([]int64, error) {
 		UNION SELECT recording_id FROM highlights WHERE trim(type || summary || text, ?1) = '' AND coalesce(start_seconds, 0) = 0 AND coalesce(end_seconds, 0) = 0`, whiteSpace)
 }
 
-// remergeMeeting decides the parts of a meeting again. It leaves a part with an unreadable
-// version, which verify reports, as it is.
-func (t *applying) remergeMeeting(id int64) error {
+// misjudged is a version that is marked as empty and has content.
+type misjudged struct {
+	revision int64
+	part     api.Part
+}
+
+// readMisjudged returns the versions by meeting that the rules before 12 took for empty, because
+// of keys that other parts have.
+func (a *Archive) readMisjudged(ctx context.Context) (map[int64][]misjudged, error) {
+	all := map[int64][]misjudged{}
+	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
+		var id int64
+		var m misjudged
+		var encoding int
+		var body []byte
+		if err := rows.Scan(&id, &m.revision, &m.part, &encoding, &body); err != nil {
+			return err
+		}
+		if raw, err := a.codec.unpack(encoding, body); err == nil && api.HasContent(m.part, raw) { // verify names a damaged one
+			all[id] = append(all[id], m)
+		}
+		return nil
+	}, `SELECT r.recording_id, r.id, r.part, b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE r.empty AND b.size > 2`)
+	return all, err
+}
+
+// remergeMeeting decides the parts of a meeting again, with versions that are not empty after all.
+// It leaves a part with an unreadable version, which verify reports, as it is.
+func (t *applying) remergeMeeting(id int64, filled []misjudged) error {
 	rows := []string{`SELECT * FROM meetings WHERE recording_id = ?`, `SELECT * FROM invitees WHERE recording_id = ?`,
 		`SELECT * FROM action_items WHERE recording_id = ?`, `SELECT * FROM highlights WHERE recording_id = ?`}
 	before, err := t.digestRows(id, rows)
@@ -112,12 +142,18 @@ func (t *applying) remergeMeeting(id int64) error {
 	if err != nil {
 		return err
 	}
+	for _, m := range filled {
+		if _, err := t.Exec(`UPDATE revisions SET empty = 0 WHERE id = ?`, m.revision); err != nil {
+			return err
+		}
+	}
 	for _, part := range api.Parts() {
-		if part == api.PartCRM {
+		isFilled := slices.ContainsFunc(filled, func(m misjudged) bool { return m.part == part })
+		if part == api.PartCRM && !isFilled {
 			continue
 		}
 		moved, err := t.redecide(id, part)
-		if err == nil && moved && part != api.PartMeeting {
+		if err == nil && (moved || isFilled) && part != api.PartMeeting {
 			err = t.logChange(id, ChangePart, part)
 		}
 		if err != nil {

@@ -2,6 +2,8 @@ package archive
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -51,6 +53,54 @@ func TestAnArchiveOfOlderRulesIsDecidedAgain(t *testing.T) {
 	}
 }
 
+// TestAnAddedKeyDoesNotFreezeAMeeting reads parts to which the service has added keys that other
+// parts have: the later read counts, and so it does in an archive of older rules, for which such
+// parts were empty.
+func TestAnAddedKeyDoesNotFreezeAMeeting(t *testing.T) {
+	dir := t.TempDir()
+	a := openArchive(t, dir)
+	for i, raw := range []string{
+		`{"recording_id":1,"title":"Weekly","shared_with":"all_teams","recorded_by":{"name":"Ada","email":"ada@acme.example"},
+			"transcript":[{"text":"Hi"}],"action_items":[{"description":"Send the offer"}],
+			"highlights":[{"summary":"Too dear"}],"crm_matches":{"deals":[{"name":"Old"}]}}`,
+		`{"recording_id":1,"title":"Renamed","shared_with":"no_teams","speaker":"Ada","recorded_by":{"name":"Kim","email":"kim@acme.example","speaker":true},
+			"transcript":[{"text":"Hello","markdown_formatted":null}],"action_items":[{"description":"Send the offer","completed":true,"speaker":"Ada"}],
+			"highlights":[{"summary":"Much too dear","speaker":"Ada"}],"crm_matches":{"deals":[{"name":"New","speaker":"Ada"}],"speaker":"Ada"}}`,
+	} {
+		o, err := FromMeeting("acme", SourceList, time.Unix(1e9+int64(i)*60, 0), []byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply(t, a, o)
+	}
+	check := func(when string) {
+		t.Helper()
+		m, err := a.Meeting(t.Context(), Viewer{All: true}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := a.Row(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{row.Title, m.SharedWith, row.RecordedBy.Name, m.Transcript.Or(nil)[0].Text, fmt.Sprint(m.ActionItems.Or(nil)[0].Completed),
+			m.Highlights.Or(nil)[0].Summary.Or(""), m.CRMMatches.Or(api.CRMMatches{}).Deals.Or(nil)[0].Name.Or("")}
+		if diff := cmp.Diff([]string{"Renamed", "no_teams", "Kim", "Hello", "true", "Much too dear", "New"}, got); diff != "" {
+			t.Errorf("%s: %s", when, diff)
+		}
+		if _, damages := verify(t, a, VerifyOptions{SkipMedia: true}); len(damages) != 0 {
+			t.Errorf("%s: %v", when, damages)
+		}
+	}
+	check("read")
+	damageDatabase(t, a.db.Path, `UPDATE info SET value = '11' WHERE name = 'merge_rules';
+		UPDATE revisions SET empty = 1 WHERE id > (SELECT count(*) / 2 FROM revisions);
+		UPDATE parts SET revision_id = (SELECT min(id) FROM revisions r WHERE r.recording_id = parts.recording_id AND r.part = parts.part), folded = NULL`)
+	a.Close()
+	a = openArchive(t, dir)
+	check("opened by newer rules")
+}
+
 // TestDecidingAgainSaysHowFar opens an archive of older rules with a hundred and twenty meetings
 // of several versions: the log says how many are done, and how long the rest takes. Each look at
 // the clock takes four seconds, so that every second one is more than five after the last report.
@@ -79,6 +129,21 @@ func TestDecidingAgainSaysHowFar(t *testing.T) {
 `
 	if diff := cmp.Diff(want, log.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestARepairedNoticeIsNoContent repairs a version without content, which then replaces none.
+func TestARepairedNoticeIsNoContent(t *testing.T) {
+	a := newArchive(t)
+	const content = `{"markdown_formatted":"# A"}`
+	for i, raw := range []string{content, `{"status":"processing"}`} {
+		apply(t, a, Observation{Account: "a", Source: SourceSummary, At: epoch0.Add(time.Duration(i) * time.Hour), RecordingID: 1,
+			Parts: map[api.Part]json.RawMessage{api.PartSummary: json.RawMessage(raw)}})
+	}
+	damageDatabase(t, a.db.Path, `UPDATE revisions SET hash = x'00' WHERE empty`)
+	verify(t, a, VerifyOptions{SkipMedia: true, Repair: true})
+	if parts, err := a.PartsOf(t.Context(), 1); err != nil || string(parts[api.PartSummary]) != content {
+		t.Errorf("after the repair: %s, %v", parts[api.PartSummary], err)
 	}
 }
 

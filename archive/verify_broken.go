@@ -126,7 +126,7 @@ func (a *Archive) readOrphan(ctx context.Context, id int64) (s stored, raw []byt
 // restoreRow makes the row of a revision again. It deletes the revision instead when
 // another one has the same content, or the meeting was forgotten.
 func (a *Archive) restoreRow(ctx context.Context, s stored, raw []byte) error {
-	hash, empty, ok := api.Judge(raw)
+	hash, empty, ok := api.JudgePart(s.part, raw)
 	if !ok {
 		return errors.New("its bytes are not JSON")
 	}

@@ -266,7 +266,7 @@ func (c *check) findDelivered(ctx context.Context, s stored) ([]byte, error) {
 
 // rewriteRevision replaces a revision's bytes and metadata by correct ones.
 func (a *Archive) rewriteRevision(ctx context.Context, s stored, raw []byte) error {
-	hash, empty, ok := api.Judge(raw)
+	hash, empty, ok := api.JudgePart(s.part, raw)
 	if !ok {
 		return errors.New("what was found is not JSON")
 	}

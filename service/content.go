@@ -43,7 +43,7 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 	if destination == "" {
 		raw = s.deferContent(id, part, raw)
 	}
-	if raw == nil || destination != "" && api.Empty(raw) {
+	if raw == nil || destination != "" && !api.HasContent(part, raw) {
 		return notFound(key)
 	}
 	if destination == "" {
@@ -71,7 +71,7 @@ func (s *Service) deferContent(id int64, part api.Part, raw json.RawMessage) jso
 		return json.RawMessage("null")
 	case deferred == fault.Empty:
 		return json.RawMessage("[]")
-	case deferred == fault.Missing, api.Empty(raw):
+	case deferred == fault.Missing, !api.HasContent(part, raw):
 		return nil
 	}
 	return raw

@@ -178,14 +178,14 @@ func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted 
 	return applied, nil
 }
 
-// dropUnrequestedParts removes parts that are null because the page was
+// dropUnrequestedParts removes parts that have no content because the page was
 // requested without them.
 func dropUnrequestedParts(ob *archive.Observation, o walkSpec) {
 	if o.isInline() {
 		return
 	}
 	for _, p := range []api.Part{api.PartTranscript, api.PartSummary} {
-		if api.Empty(ob.Parts[p]) {
+		if !api.HasContent(p, ob.Parts[p]) {
 			delete(ob.Parts, p)
 		}
 	}

@@ -39,7 +39,7 @@ func FuzzMeeting(f *testing.F) {
 		var all []Input
 		var kept []Input
 		for i, raw := range [][]byte{a, b, c} {
-			hash, isEmpty, ok := api.Judge(raw)
+			hash, isEmpty, ok := api.JudgePart(api.PartMeeting, raw)
 			if raw = bytes.TrimSpace(raw); !ok || slices.ContainsFunc(all, func(e Input) bool { return e.Hash == hash }) {
 				continue
 			}

@@ -47,7 +47,7 @@ func (c *Cache) AppendMeeting(out []byte, id int64, parts map[api.Part]json.RawM
 		return maps.EqualFunc(before, members, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 	})
 	first := len(out)
-	if !slices.Contains(include, api.PartTranscript) || api.Empty(parts[api.PartTranscript]) {
+	if !slices.Contains(include, api.PartTranscript) || !api.HasContent(api.PartTranscript, parts[api.PartTranscript]) {
 		members["calendar_invitees"] = withoutSpeakers(members["calendar_invitees"], isOmitted(id, speakerKey))
 	}
 	for _, f := range required() {
