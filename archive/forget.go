@@ -288,7 +288,7 @@ func (a *Archive) eraseEverywhere(ctx context.Context, e *erasure) {
 			e.note(fmt.Errorf("%s still holds something of it: %w", room.name, err))
 		}
 	}
-	e.note(a.endCopying(ctx))
+	e.note(a.endCopying(ctx, e.RecordingID))
 	e.note(a.dropPartial(e.RecordingID)) // the rooms have ended their fetches
 }
 

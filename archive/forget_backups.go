@@ -266,9 +266,10 @@ func ReadForgotten(ctx context.Context, db sqlite.Querier) ([]generation.Forgott
 	return list, nil
 }
 
-// copying is a work for which copies of databases lie in the data directory. Its context
+// copying is a work for which copies of meetings lie in the data directory. Its context
 // has it by copyingKey.
 type copying struct {
+	about []int64 // the meetings; nil: any
 	end   context.CancelCauseFunc
 	ended chan struct{}
 }
@@ -278,17 +279,17 @@ type copyingKey struct{}
 // copyingWeight is more than the number of erasures at a time.
 const copyingWeight = 1 << 20
 
-// UntilForget begins a work for which copies of databases, which may have any meeting, lie
-// in the data directory. Forget ends its context with ErrForgottenMeanwhile, and waits until
-// done is called, when they are deleted. The work begins when nothing is being erased. It may
+// UntilForget begins a work for which copies of some meetings, or of databases, which may have
+// any, lie in the data directory. Forget ends its context with ErrForgottenMeanwhile, and waits
+// until done is called, when they are deleted. The work begins when nothing is being erased. It may
 // finish erasures itself while it has no copies yet.
-func (a *Archive) UntilForget(ctx context.Context) (_ context.Context, done func()) {
+func (a *Archive) UntilForget(ctx context.Context, meetings ...int64) (_ context.Context, done func()) {
 	if a.forgetting.Acquire(ctx, copyingWeight) != nil {
 		return ctx, func() {} // the context has ended, and the work with it
 	}
 	defer a.forgetting.Release(copyingWeight)
 	ctx, end := context.WithCancelCause(ctx)
-	c := &copying{end, make(chan struct{})}
+	c := &copying{meetings, end, make(chan struct{})}
 	ctx = context.WithValue(ctx, copyingKey{}, c)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -302,12 +303,15 @@ func (a *Archive) UntilForget(ctx context.Context) (_ context.Context, done func
 	}
 }
 
-// endCopying ends the works that UntilForget has begun, except the one that ctx is of.
-func (a *Archive) endCopying(ctx context.Context) error {
+// endCopying ends the works that UntilForget has begun and that may have copies of a meeting,
+// except the one that ctx is of.
+func (a *Archive) endCopying(ctx context.Context, id int64) error {
 	a.mu.Lock()
 	works := slices.Collect(maps.Keys(a.copying))
 	a.mu.Unlock()
-	works = slices.DeleteFunc(works, func(c *copying) bool { return c == ctx.Value(copyingKey{}) })
+	works = slices.DeleteFunc(works, func(c *copying) bool {
+		return c == ctx.Value(copyingKey{}) || c.about != nil && !slices.Contains(c.about, id)
+	})
 	for _, c := range works {
 		c.end(ErrForgottenMeanwhile)
 	}
@@ -315,7 +319,7 @@ func (a *Archive) endCopying(ctx context.Context) error {
 		select {
 		case <-c.ended:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for the end of a backup, a proof or a repair, which has a copy of it: %w", ctx.Err())
+			return fmt.Errorf("wait for the end of a backup, a proof, a repair or a clip, which has a copy of it: %w", ctx.Err())
 		}
 	}
 	return nil

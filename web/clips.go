@@ -118,8 +118,16 @@ func (s *server) failClip(w http.ResponseWriter, r *http.Request, err error) {
 	s.failPage(w, r, err)
 }
 
-// cutClip cuts a span out of a meeting's recording of a kind, wherever that lies.
-func (s *server) cutClip(ctx context.Context, id int64, kind archive.MediaKind, from, to time.Duration) (*os.File, error) {
+// cutClip cuts a span out of a meeting's recording of a kind, wherever that lies, unless the
+// meeting is forgotten meanwhile.
+func (s *server) cutClip(ctx context.Context, id int64, kind archive.MediaKind, from, to time.Duration) (_ *os.File, err error) {
+	ctx, done := s.Archive.UntilForget(ctx, id)
+	defer done()
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), archive.ErrForgottenMeanwhile) {
+			err = archive.ErrNotFound
+		}
+	}()
 	recording, m, err := s.openMedia(ctx, id, kind)
 	if err != nil {
 		return nil, err

@@ -3,15 +3,19 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/internal/browsertest"
+	"minutebook/internal/residue"
 	"minutebook/internal/s3test"
 	"minutebook/internal/testrun"
 )
@@ -77,6 +81,52 @@ func TestClipsThatAreRefusedSayWhyOnAPage(t *testing.T) {
 	resp, _ := s.do("GET", "/api/v1/meetings/1/media/clip?t=1&end=2", nil, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
 	if to := resp.Header.Get("Location"); resp.StatusCode != 303 || to != "/login?next=%2Fmeetings%2F1%3Ft%3D1%26end%3D2" {
 		t.Errorf("without a session: %d to %q", resp.StatusCode, to)
+	}
+}
+
+// TestNoClipIsLeftOfAForgottenMeeting forgets meetings while ffmpeg has written a clip of a
+// recording, and goes on: that of another meeting does not end it.
+func TestNoClipIsLeftOfAForgottenMeeting(t *testing.T) {
+	bin := t.TempDir()
+	const program = "#!/bin/sh\nfor clip; do :; done\nwhile [ \"$1\" != -i ]; do shift; done\n/bin/cat \"${2#file:}\" >\"${clip#file:}\"\necho >\"${0%/*}\"/written\nexec /bin/sleep 600\n"
+	if err := os.WriteFile(filepath.Join(bin, "ffmpeg"), []byte(program), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	s := openSiteWith(t, archive.Options{Dir: t.TempDir()}, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""), meeting(2, "Other", "2026-06-30T16:00:00Z", ""))
+	blob, err := s.archive.Media().Put(t.Context(), strings.NewReader("Xylophonist"))
+	if err == nil {
+		err = s.archive.AttachMedia(t.Context(), 1, archive.MediaAudio, media.Blob{SHA256: blob.SHA256, ContentType: "audio/mp4"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan int, 1)
+	go func() {
+		resp, _ := s.get("/api/v1/meetings/1/media/clip?t=1&end=5")
+		answered <- resp.StatusCode
+	}()
+	for written := false; !written; time.Sleep(10 * time.Millisecond) {
+		if len(answered) > 0 {
+			t.Fatalf("no clip is written: the answer is %d", <-answered)
+		}
+		_, err := os.Stat(filepath.Join(bin, "written"))
+		written = err == nil
+	}
+	for _, id := range []int64{2, 1} {
+		if _, err := s.archive.Forget(t.Context(), id, "asked for"); err != nil {
+			t.Fatal(err)
+		}
+		clips, err := filepath.Glob(filepath.Join(clipDir(s.archive), "*clip*"))
+		if left := len(clips) > 0; err != nil || left != (id == 2) {
+			t.Errorf("meeting %d is forgotten, and of the clip of meeting 1 there is %v, %v", id, clips, err)
+		}
+	}
+	if found := residue.Find(t, "Xylophonist", s.archive.Dir()); found != nil {
+		t.Errorf("forgotten, and it is in %v", found)
+	}
+	if status := <-answered; status != 404 {
+		t.Errorf("the clip is answered %d", status)
 	}
 }
 
