@@ -118,8 +118,8 @@ func readNotes(ctx context.Context, o Options, r io.Reader) (Result, error) {
 	}
 	sum, err := o.Notes.ReadLines(ctx, r, o.Authors)
 	result := Result{Notes: sum.New, LostNotes: sum.Skipped, UnknownAuthors: sum.Unknown}
-	for _, line := range sum.Wrong {
-		result.Wrong = addWrong(result.Wrong, Wrong{Line: line, Err: notes.ErrLine})
+	for _, w := range sum.Wrong {
+		result.Wrong = addWrong(result.Wrong, Wrong{Line: w.Line, Err: w.Err})
 	}
 	return result, err
 }

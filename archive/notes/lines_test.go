@@ -128,6 +128,26 @@ func TestNothingComesToOthersThanItsAuthor(t *testing.T) {
 	}
 }
 
+// TestNoSavedSearchIsLostWithoutAWord reads saved searches for which there is no place: the name
+// is that of another query here, or the author has as many as there may be.
+func TestNoSavedSearchIsLostWithoutAWord(t *testing.T) {
+	ctx, d := t.Context(), openNotes(t, archivetest.WithMeetings(t, 1))
+	_, err := d.Save(ctx, Owner, "Prices", "price")
+	check(t, err)
+	for _, want := range []error{ErrExists, ErrMany} {
+		sum, err := d.ReadLines(ctx, strings.NewReader(`{"saved_search":{"name":"Prices","query":"price"}}`+"\n"+
+			`{"saved_search":{"name":"`+map[error]string{ErrExists: "Prices", ErrMany: "Offers"}[want]+`","query":"price team:Sales"}}`), Authors{})
+		check(t, err)
+		if sum.New != 0 || len(sum.Wrong) != 1 || sum.Wrong[0].Line != 2 || !errors.Is(sum.Wrong[0].Err, want) {
+			t.Errorf("read %+v; want line 2 left out: %v", sum, want)
+		}
+		for i := range maxSaved - 1 {
+			_, err := d.Save(ctx, Owner, fmt.Sprint(i), "price")
+			check(t, err)
+		}
+	}
+}
+
 // TestAnOlderExportHasNoNameOfAForgottenMeeting reads lines from before a meeting was forgotten
 // that alone had a name.
 func TestAnOlderExportHasNoNameOfAForgottenMeeting(t *testing.T) {

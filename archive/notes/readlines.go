@@ -20,11 +20,17 @@ import (
 
 // Imported counts the lines of an import.
 type Imported struct {
-	Read    int   // lines
-	New     int   // rows that were added
-	Skipped int   // about a meeting, or names of meetings, that the archive does not have
-	Unknown int   // private notes and saved searches, and notes of people who may come, whose author is not known here
-	Wrong   []int // lines from 1 that are not of an export
+	Read    int // lines
+	New     int // rows that were added
+	Skipped int // about a meeting, or names of meetings, that the archive does not have
+	Unknown int // private notes and saved searches, and notes of people who may come, whose author is not known here
+	Wrong   []WrongLine
+}
+
+// WrongLine is a line that was left out, and why.
+type WrongLine struct {
+	Line int   // from 1
+	Err  error // ErrLine; of a saved search also ErrExists or ErrMany
 }
 
 const maxLine = 16 << 20 // bytes
@@ -52,8 +58,8 @@ func (d *DB) ReadLines(ctx context.Context, r io.Reader, authors Authors) (Impor
 			sum.Unknown++
 		case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrForgotten):
 			sum.Skipped++
-		case errors.Is(err, ErrLine):
-			sum.Wrong = append(sum.Wrong, number)
+		case errors.Is(err, ErrLine), errors.Is(err, ErrExists), errors.Is(err, ErrMany):
+			sum.Wrong = append(sum.Wrong, WrongLine{number, err})
 		case err != nil:
 			return sum, fmt.Errorf("import notes: line %d: %w", number, err)
 		case added:
@@ -130,10 +136,7 @@ func (x *lineReader) readLine(ctx context.Context, text []byte) (added bool, err
 		if err == nil {
 			_, added, err = x.save(ctx, person, l.Saved.Name, l.Saved.Query)
 		}
-		switch {
-		case errors.Is(err, ErrExists):
-			return false, nil
-		case errors.Is(err, ErrSearch), errors.Is(err, ErrMany):
+		if errors.Is(err, ErrSearch) {
 			return false, ErrLine
 		}
 		return added, err
