@@ -30,6 +30,14 @@ const (
 // Media returns the store of the recordings.
 func (a *Archive) Media() media.Store { return a.media }
 
+// stores returns the stores that may have a blob.
+func (a *Archive) stores() []media.Store {
+	if a.former == nil {
+		return []media.Store{a.media}
+	}
+	return []media.Store{a.media, a.former}
+}
+
 // PartialPath is the file in which an interrupted download of that name grows.
 // For a meeting's recording the name is its recording_id: forgetting the meeting
 // deletes the file.
@@ -87,7 +95,7 @@ func (a *Archive) DropBlob(ctx context.Context, sha string) (dropped bool, err e
 	if attached, err := a.isAttached(ctx, sha); attached || err != nil {
 		return false, err
 	}
-	for _, s := range media.Stores(a.media, a.dir) {
+	for _, s := range a.stores() {
 		_, err := s.Stat(ctx, sha)
 		if bucket.IsLate(err) {
 			return dropped, err
@@ -152,7 +160,7 @@ func (a *Archive) endExpecting(ctx context.Context, tx *sql.Tx, id int64, sha st
 
 // asidePaths returns where a repair may have put a damaged blob.
 func (a *Archive) asidePaths(sha string) (paths []string) {
-	for _, s := range media.Stores(a.media, a.dir) {
+	for _, s := range a.stores() {
 		paths = append(paths, media.QuarantinePath(s, a.dir, sha))
 	}
 	return slices.Compact(paths) // that of a bucket is in the data directory

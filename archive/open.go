@@ -72,6 +72,8 @@ type Archive struct {
 	head  changeLog
 	order readOrder
 
+	former media.Store // see [media.Former]
+
 	judged *recent[judgedKey, judgement]
 	gists  *recent[[32]byte, merge.Gist] // by the hash of the version
 	merged *recent[int64, mergedPart]    // by recording_id
@@ -179,6 +181,7 @@ func (a *Archive) openStores(ctx context.Context, path string, o Options) (err e
 		return err
 	}
 	media.SetOwner(a.media, lineage[0], a.expectsBlob)
+	a.former = media.Former(a.media, a.dir)
 	if err := a.noteStore(ctx); err != nil {
 		return err
 	}

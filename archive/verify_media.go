@@ -190,12 +190,12 @@ func (a *Archive) quarantine(ctx context.Context, s media.Store, sha string, ids
 // checkUnknownBlobs reports blobs without a row, and those that were left in the data directory when
 // media.url named another place.
 func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found func(Damage)) error {
-	for _, s := range media.Stores(c.archive.media, c.archive.dir) {
+	for _, s := range c.archive.stores() {
 		known, err := c.checkUnknownIn(ctx, s, o, found)
 		if err != nil {
 			return err
 		}
-		if s != c.archive.media && known > 0 {
+		if s == c.archive.former && known > 0 {
 			found(Damage{Class: DamageFileExtra, Path: media.Dir(s), What: phrase.Recordings(known) +
 				" of the archive, and media.url names another place; delete the files here once they are all there"})
 		}

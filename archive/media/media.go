@@ -74,15 +74,16 @@ func Open(dataDir, mediaURL string, line bucket.Line) (Store, error) {
 // recording grows in it until the store imports it.
 func localDir(dataDir string) string { return filepath.Join(dataDir, "media") }
 
-// Stores returns a store and, before it, the one in the data directory where media.url names another
-// place: recordings from before may still be there.
-func Stores(s Store, dataDir string) []Store {
-	here, err := os.Stat(localDir(dataDir))
+// Former returns the store in a data directory, where media.url names another place: recordings from
+// before may still be there. It is nil where that store is in use.
+func Former(s Store, dataDir string) Store {
+	local := localDir(dataDir)
+	here, err := os.Stat(local)
 	there, failed := os.Stat(Dir(s))
-	if err != nil || failed == nil && os.SameFile(here, there) {
-		return []Store{s}
+	if Dir(s) == local || err == nil && failed == nil && os.SameFile(here, there) {
+		return nil
 	}
-	return []Store{openFiles(localDir(dataDir), localDir(dataDir)), s}
+	return openFiles(local, local)
 }
 
 const partialDir = "partial"
