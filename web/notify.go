@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -52,6 +53,8 @@ type notifier struct {
 	mu     sync.Mutex // guards the following
 	fails  map[int64]failed
 	mailed map[recipient]time.Time
+	// unnoted are the accepted meetings, by saved search, that notes.db has not taken, as on a full disk.
+	unnoted map[int64][]int64
 }
 
 // recipient is an address that a person gave.
@@ -68,7 +71,7 @@ type failed struct {
 
 func (s *server) newNotifier() *notifier {
 	return &notifier{s: s, hooks: notice.NewHooks(s.NotifyClient), bounds: usualNotifyBounds,
-		turns: map[recipient]time.Time{}, fails: map[int64]failed{}, mailed: map[recipient]time.Time{}}
+		turns: map[recipient]time.Time{}, fails: map[int64]failed{}, mailed: map[recipient]time.Time{}, unnoted: map[int64][]int64{}}
 }
 
 // look gives every address a turn, those first that waited longest. A look that takes too
@@ -118,13 +121,21 @@ func (n *notifier) listQueues(ctx context.Context) (map[recipient][]notes.SavedS
 		to := recipient{saved.Person, saved.Notify}
 		turns[to], fails[saved.ID] = n.turns[to], n.fails[saved.ID]
 		isMail := strings.HasPrefix(saved.Notify, "mailto:")
-		if now.Before(fails[saved.ID].next) || isMail && now.Before(n.mailed[to].Add(n.bounds.mails)) {
+		if waits(fails[saved.ID].next, now, n.bounds.most) || isMail && waits(n.mailed[to].Add(n.bounds.mails), now, n.bounds.mails) {
 			continue
 		}
 		queues[to] = append(queues[to], saved)
 	}
 	n.turns, n.fails = turns, fails
+	maps.DeleteFunc(n.unnoted, func(search int64, _ []int64) bool { _, isThere := fails[search]; return !isThere })
 	return queues, nil
+}
+
+// waits reports whether a time is still to come. One that is further away than the longest pause was
+// set by a clock that was ahead.
+func waits(at, now time.Time, longest time.Duration) bool {
+	left := at.Sub(now)
+	return left > 0 && left <= longest
 }
 
 // takeTurn tells an address of the new matches of its searches. A panic fails the search, or
@@ -204,8 +215,7 @@ func (n *notifier) notify(ctx context.Context, saved notes.SavedSearch) (progres
 				return progress, err
 			}
 			progress = true
-			// accepted is accepted, also when the turn ends now
-			if err := n.s.Notes.SetNotified(context.WithoutCancel(ctx), saved.ID, m.RecordingID); err != nil {
+			if err := n.noteAccepted(ctx, saved.ID, m.RecordingID); err != nil {
 				return progress, err
 			}
 		}
@@ -215,6 +225,26 @@ func (n *notifier) notify(ctx context.Context, saved notes.SavedSearch) (progres
 		progress = true
 	}
 	return progress, nil
+}
+
+// noteAccepted notes that the address of a saved search has accepted meetings, and those that could not
+// be noted before, also when the turn ends now.
+func (n *notifier) noteAccepted(ctx context.Context, search int64, ids ...int64) error {
+	n.mu.Lock()
+	ids = append(n.unnoted[search], ids...)
+	n.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	err := n.s.Notes.SetNotified(context.WithoutCancel(ctx), search, ids...)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err == nil || errors.Is(err, archive.ErrNotFound) {
+		delete(n.unnoted, search)
+	} else {
+		n.unnoted[search] = ids
+	}
+	return err
 }
 
 // keepWanted returns those of the matches that the search's person sees at this moment. It
@@ -249,6 +279,9 @@ func (n *notifier) keepWanted(ctx context.Context, saved notes.SavedSearch, matc
 // of the present epoch.
 func (n *notifier) nextMatches(ctx context.Context, saved *notes.SavedSearch) (matches []notice.Match, isMore bool, err error) {
 	s := n.s
+	if err := n.noteAccepted(ctx, saved.ID); err != nil {
+		return nil, false, err // they would be notified again
+	}
 	viewer, err := s.viewerOfPerson(ctx, saved.Person)
 	if err != nil {
 		return nil, false, err

@@ -48,9 +48,10 @@ func (n *notifier) sendMail(ctx context.Context, address string, queue []notes.S
 	}
 	ctx = context.WithoutCancel(ctx)
 	for _, f := range wanted {
-		if err := n.s.Notes.SetNotified(ctx, f.Saved.ID, recordingIDs(f.Matches)...); err != nil {
-			return sent, err
-		}
+		err = errors.Join(err, n.noteAccepted(ctx, f.Saved.ID, recordingIDs(f.Matches)...))
+	}
+	if err != nil {
+		return sent, err
 	}
 	for _, saved := range queue {
 		if err := n.s.Notes.SetSeen(ctx, saved); err != nil && !errors.Is(err, archive.ErrNotFound) {

@@ -452,3 +452,34 @@ func (s *site) forgetSince() {
 		s.t.Fatal(err)
 	}
 }
+
+// TestANotificationThatCannotBeNotedIsNotSentAgain has an address accept a meeting while notes.db takes
+// nothing, and fail while the clock is ahead by a month.
+func TestANotificationThatCannotBeNotedIsNotSentAgain(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	clock := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+	s, walrus := siteOnClock(t, &clock)
+	h := newHook(t)
+	s.notifyHook(h, walrus)
+	n := s.server.newNotifier()
+	look := func(after time.Duration, want int) {
+		t.Helper()
+		clock = clock.Add(after)
+		if err := n.look(t.Context()); err != nil || len(h.ids) != want {
+			t.Fatalf("%d notifications, want %d: %v, %q", len(h.ids), want, err, h.bodies)
+		}
+	}
+	db := filepath.Join(s.archive.Dir(), notes.Name)
+	archivetest.Damage(t, db, `CREATE TRIGGER full BEFORE INSERT ON notified BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`)
+	s.apply(meeting(1, "A walrus", "2026-02-10T09:00:00Z", ""))
+	look(0, 1)
+	look(2*time.Hour, 1)
+	archivetest.Damage(t, db, `DROP TRIGGER full`)
+	s.apply(meeting(2, "Another walrus", "2026-02-11T09:00:00Z", ""))
+	look(2*time.Hour, 2)
+	s.apply(meeting(3, "A third walrus", "2026-02-12T09:00:00Z", ""))
+	h.status = http.StatusServiceUnavailable
+	look(31*24*time.Hour, 3)
+	h.status = http.StatusNoContent
+	look(-31*24*time.Hour, 4)
+}
