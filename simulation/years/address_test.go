@@ -95,6 +95,7 @@ func (w *world) changeAddress(g *rand.Rand) {
 	p := w.org.people[g.IntN(len(w.org.people))]
 	w.keys++
 	former := p.address
+	p.readdressed = time.Now()
 	p.address, p.former = fmt.Sprintf("%s%d@example.com", p.first, w.keys), append(slices.Clone(p.former), former)
 	w.journal.note("the address of %s is %s now, and was %s", p.name, p.address, former)
 	for _, h := range w.hooks {

@@ -177,7 +177,7 @@ func (w *world) renewKeys() {
 			continue
 		}
 		w.newKeyOnce(p)
-		a.key, renewed = p.key, true
+		a.key, renewed, p.rekeyed = p.key, true, time.Now()
 		w.journal.note("account %s has a new key", a.name)
 	}
 	if renewed {

@@ -22,7 +22,9 @@ type person struct {
 	isOutside   bool   // of another organisation, and no user here
 
 	wasDeactivated bool
-	wasInvited     bool // before the person was active
+	readdressed    time.Time // when the address last changed
+	rekeyed        time.Time // when the account's revoked key was last replaced
+	wasInvited     bool      // before the person was active
 	wasAdmin       bool
 	views          []string        // other teams whose shared meetings the person sees
 	viewed         bool            // there were some once
