@@ -30,12 +30,13 @@ const (
 // Media returns the store of the recordings.
 func (a *Archive) Media() media.Store { return a.media }
 
-// stores returns the stores that may have a blob.
+// stores returns the stores that may have a blob: the configured one, and perhaps a former one, see
+// [media.Former].
 func (a *Archive) stores() []media.Store {
-	if a.former == nil {
-		return []media.Store{a.media}
+	if former := media.Former(a.mediaDir, a.dir, a.identity); former != nil {
+		return []media.Store{a.media, former}
 	}
-	return []media.Store{a.media, a.former}
+	return []media.Store{a.media}
 }
 
 // PartialPath is the file in which an interrupted download of that name grows.

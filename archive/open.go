@@ -72,7 +72,8 @@ type Archive struct {
 	head  changeLog
 	order readOrder
 
-	former media.Store // see [media.Former]
+	mediaDir string // of the store; "" for a bucket
+	identity string // the first epoch, by which a store knows whose recordings it keeps
 
 	judged *recent[judgedKey, judgement]
 	gists  *recent[[32]byte, merge.Gist] // by the hash of the version
@@ -181,7 +182,7 @@ func (a *Archive) openStores(ctx context.Context, path string, o Options) (err e
 		return err
 	}
 	media.SetOwner(a.media, lineage[0], a.expectsBlob)
-	a.former = media.Former(a.media, a.dir)
+	a.mediaDir, a.identity = media.Dir(a.media), lineage[0]
 	if err := a.noteStore(ctx); err != nil {
 		return err
 	}

@@ -53,6 +53,9 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 	if err := c.checkUnknownBlobs(ctx, o, found); err != nil {
 		return err
 	}
+	if err := c.checkFormerStores(ctx, found); err != nil {
+		return err
+	}
 	return media.WalkForeign(ctx, a.media, func(path string) {
 		found(Damage{Class: DamageFileExtra, Path: path, What: "this is no recording of the archive"})
 	})
@@ -137,7 +140,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) e
 	defer a.blobs.Release(1)
 	ids, err := a.MeetingsWith(ctx, sha)
 	if err == nil && damaged && len(ids) > 0 {
-		err = a.quarantine(ctx, a.media, sha, ids)
+		err = a.quarantine(ctx, sha, ids)
 	}
 	if err != nil {
 		return err
@@ -174,9 +177,9 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, damaged bool) e
 	return err
 }
 
-// quarantine puts a recording of a store aside under media/damaged, with a mark for each of its
+// quarantine puts a recording aside under media/damaged, with a mark for each of its
 // meetings, by which forgetting finds the file. The caller holds blobs.
-func (a *Archive) quarantine(ctx context.Context, s media.Store, sha string, ids []int64) error {
+func (a *Archive) quarantine(ctx context.Context, sha string, ids []int64) error {
 	var marks []Mark
 	for _, id := range ids {
 		marks = append(marks, markUnattached(sha, id))
@@ -184,56 +187,54 @@ func (a *Archive) quarantine(ctx context.Context, s media.Store, sha string, ids
 	if err := a.SetMarks(ctx, marks...); err != nil {
 		return err
 	}
-	return media.Quarantine(ctx, s, a.dir, sha)
+	return media.Quarantine(ctx, a.media, a.dir, sha)
 }
 
-// checkUnknownBlobs reports blobs without a row, and those that were left in the data directory when
-// media.url named another place.
+// checkUnknownBlobs reports blobs without a row, except those that forgetting or a rule of
+// retention still has to delete: the daemon tries again until the store does. A crash between
+// storing and attaching leaves a blob, and the next download of the recording uses it.
 func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found func(Damage)) error {
-	for _, s := range c.archive.stores() {
-		known, err := c.checkUnknownIn(ctx, s, o, found)
-		if err != nil {
+	a := c.archive
+	return a.media.Walk(ctx, func(b media.Blob) error {
+		if used, err := a.expectsBlob(ctx, b.SHA256); err != nil || used {
 			return err
 		}
-		if s == c.archive.former && known > 0 {
-			found(Damage{Class: DamageFileExtra, Path: media.Dir(s), What: phrase.Recordings(known) +
-				" of the archive, and media.url names another place; delete the files here once they are all there"})
-		}
-	}
-	return nil
-}
-
-// checkUnknownIn reports the blobs of a store that have no row, and counts the others, also those that
-// forgetting or a rule of retention still has to delete: the daemon tries again until the store does.
-// A crash between storing and attaching leaves a blob, and the next download of the recording uses it.
-func (c *check) checkUnknownIn(ctx context.Context, s media.Store, o VerifyOptions, found func(Damage)) (known int, err error) {
-	a := c.archive
-	err = s.Walk(ctx, func(b media.Blob) error {
-		used, err := a.expectsBlob(ctx, b.SHA256)
-		if err == nil && !used {
-			used, err = a.expectsAttached(ctx, b.SHA256)
-		}
-		if err != nil || used {
-			known++
+		if used, err := a.expectsAttached(ctx, b.SHA256); err != nil || used {
 			return err
 		}
 		var forgotten bool
-		err = a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE value = ?)`, b.SHA256).Scan(&forgotten)
+		err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones, json_each(blobs) WHERE value = ?)`, b.SHA256).Scan(&forgotten)
 		if err != nil {
 			return err
 		}
-		if _, err := s.Stat(ctx, b.SHA256); errors.Is(err, ErrNotFound) {
+		if _, err := a.media.Stat(ctx, b.SHA256); errors.Is(err, ErrNotFound) {
 			return nil // deleted since the store was listed
 		}
-		d := Damage{Class: DamageFileExtra, Path: media.Path(s, b.SHA256), What: "no meeting has this recording"}
+		d := Damage{Class: DamageFileExtra, Path: media.Path(a.media, b.SHA256), What: "no meeting has this recording"}
 		if forgotten {
 			d.What = "a meeting that was forgotten had this recording"
 		}
-		c.repair(ctx, &d, o, func() error { return a.repairUnknown(ctx, s, b.SHA256, forgotten, &d) })
+		c.repair(ctx, &d, o, func() error { return a.repairUnknown(ctx, b.SHA256, forgotten, &d) })
 		found(d)
 		return nil
 	})
-	return known, err
+}
+
+// checkFormerStores counts the recordings that are left where media.url led before. They may be the only
+// ones: a person has to look.
+func (c *check) checkFormerStores(ctx context.Context, found func(Damage)) error {
+	for _, s := range c.archive.stores()[1:] {
+		left := 0
+		err := s.Walk(ctx, func(media.Blob) error { left++; return nil })
+		if err != nil {
+			return err
+		}
+		if left > 0 {
+			found(Damage{Class: DamageFileExtra, Path: media.Dir(s), What: phrase.Count(left, "recording is", "recordings are") +
+				" left here, and media.url names another place; copy those that it lacks, and delete the files here"})
+		}
+	}
+	return nil
 }
 
 // expectsAttached is expectsBlob after the commit of a blob's attaching, which may be under way.
@@ -248,7 +249,7 @@ func (a *Archive) expectsAttached(ctx context.Context, sha string) (bool, error)
 // repairUnknown puts aside a blob without a meeting, with a mark for each meeting for which
 // it was fetched. It deletes a blob of a forgotten meeting, which somebody has brought back,
 // unless it was stored for another one.
-func (a *Archive) repairUnknown(ctx context.Context, s media.Store, sha string, forgotten bool, d *Damage) error {
+func (a *Archive) repairUnknown(ctx context.Context, sha string, forgotten bool, d *Damage) error {
 	expected, err := a.Marks(ctx, unattachedMark+sha)
 	if err != nil {
 		return err
@@ -269,9 +270,9 @@ func (a *Archive) repairUnknown(ctx context.Context, s media.Store, sha string, 
 	if attached, err := a.isAttached(ctx, sha); attached || err != nil {
 		return err
 	}
-	if err := a.quarantine(ctx, s, sha, ids); err != nil {
+	if err := a.quarantine(ctx, sha, ids); err != nil {
 		return err
 	}
-	d.Outcome, d.Aside = "put aside", media.QuarantinePath(s, a.dir, sha)
+	d.Outcome, d.Aside = "put aside", media.QuarantinePath(a.media, a.dir, sha)
 	return nil
 }

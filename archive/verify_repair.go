@@ -127,7 +127,7 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 		return cmp.Or(err, errors.New("a meeting no longer has it; repair again"))
 	}
 	if damaged {
-		if err := a.quarantine(ctx, a.media, sha, ids); err != nil {
+		if err := a.quarantine(ctx, sha, ids); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -74,13 +75,22 @@ func Open(dataDir, mediaURL string, line bucket.Line) (Store, error) {
 // recording grows in it until the store imports it.
 func localDir(dataDir string) string { return filepath.Join(dataDir, "media") }
 
-// Former returns the store in a data directory, where media.url names another place: recordings from
-// before may still be there. It is nil where that store is in use.
-func Former(s Store, dataDir string) Store {
+// Former returns the store in a data directory, where the recordings are in another directory, or in a
+// bucket (""): some from before may still be there. It is nil where the data directory's is in use, is a
+// link, or keeps the recordings of another archive than that of the identity.
+func Former(dir, dataDir, identity string) Store {
 	local := localDir(dataDir)
-	here, err := os.Stat(local)
-	there, failed := os.Stat(Dir(s))
-	if Dir(s) == local || err == nil && failed == nil && os.SameFile(here, there) {
+	here, err := os.Lstat(local)
+	if err != nil || !here.IsDir() {
+		return nil
+	}
+	if dir != "" {
+		if there, err := os.Stat(dir); err != nil || os.SameFile(here, there) {
+			return nil
+		}
+	}
+	keeps, err := os.ReadFile(filepath.Join(local, OwnerName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && strings.TrimSpace(string(keeps)) != identity {
 		return nil
 	}
 	return openFiles(local, local)
