@@ -14,8 +14,8 @@ import (
 
 // fetchContentByList reads up to two pages of a list, with content, that should
 // hold the meetings of the group. It returns the tasks that these pages did not
-// change, with an error too.
-func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery, group []contentTask, t *runStats) ([]contentTask, error) {
+// change, with an error too, and whether a page came without content.
+func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery, group []contentTask, t *runStats) (rest []contentTask, isLight bool, err error) {
 	o := walkSpec{account: a, list: p, content: true}
 	newest, oldest := group[0].Created, group[len(group)-1].Created
 	w := window{After: oldest, Before: newest}
@@ -23,10 +23,11 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 		after, before := w.bounds()
 		page, err := s.fetchPage(withTaskPriority(ctx, group[0]), o, after, before, w.Cursor)
 		if err != nil {
-			return group, err
+			return group, isLight, err
 		}
+		isLight = isLight || !page.spec.content
 		if err := s.applyPage(ctx, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
-			return group, err
+			return group, isLight, err
 		}
 		group = slices.DeleteFunc(slices.Clone(group), func(old contentTask) bool {
 			now, ok := s.content.get(old.RecordingID)
@@ -36,7 +37,7 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 			break
 		}
 	}
-	return group, nil
+	return group, isLight, nil
 }
 
 // contentAnswers are the service's answers to the reads of one meeting's content.
@@ -177,11 +178,12 @@ func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentT
 	return s.archive.RecordFailure(ctx, failure)
 }
 
-// renewTasks makes the failed tasks of meetings that a list or a delivery shows changed due again.
+// renewTasks makes the failed tasks of meetings that a list or a delivery shows changed due again, but
+// those under way, whose own list it may be.
 func (s *Syncer) renewTasks(ctx context.Context, changed []int64) error {
 	var wanted []contentTask
 	for _, id := range changed {
-		if task, ok := s.content.get(id); ok && task.Failures > 0 {
+		if task, ok := s.content.get(id); ok && task.Failures > 0 && !s.content.isInProgress(id) {
 			task.Failures, task.Due, task.Dated = 0, s.now(), s.now()
 			wanted = append(wanted, task)
 		}

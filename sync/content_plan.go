@@ -115,7 +115,7 @@ func planAfterFullPage(d *taskPlan, o walkSpec, a, lacked, old contentTask, aske
 	case isOver:
 		return
 	case asked:
-		old.Transcript, old.Summary = a.Transcript, a.Summary
+		old.Transcript, old.Summary, old.Failures = a.Transcript, a.Summary, 0
 		a = old
 	}
 	if a.dueAt(now).After(now) {
@@ -130,12 +130,12 @@ func planAfterFullPage(d *taskPlan, o walkSpec, a, lacked, old contentTask, aske
 	}
 }
 
-// planAfterLightPage looks at a meeting of a page without content. A new
-// meeting gets a task, and so does a known one that is to be read again.
+// planAfterLightPage looks at a meeting of a page without content. A new meeting gets a task, and so
+// does a known one that is to be read again, or that a backfill finds without its content.
 func planAfterLightPage(d *taskPlan, o walkSpec, a contentTask, asked, isKnown bool) {
 	switch {
 	case asked:
-	case !isKnown && (a.Transcript || a.Summary):
+	case (!isKnown || o.kind == kindBackfill) && (a.Transcript || a.Summary):
 		d.wanted = append(d.wanted, a)
 	case o.reread:
 		a.Transcript, a.Summary, a.Reread, a.Spare = true, true, true, o.spare

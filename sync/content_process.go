@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"minutebook/api"
 	"minutebook/internal/guard"
 )
 
@@ -141,27 +142,31 @@ func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTa
 	if err != nil || len(group) == 0 {
 		return err
 	}
-	isDoubtful := false // the list failed, and all of the service may fail
+	isDoubtful := false // the list failed, and all of the content may
 	if !a.OAuth && !group[0].Reread && (group[0].Tries == 0 || len(group) > 2) {
 		if p, ok := a.listNamed(group[0].List); ok {
-			rest, err := s.fetchContentByList(ctx, a, p, group, t)
+			rest, isLight, err := s.fetchContentByList(ctx, a, p, group, t)
 			switch {
+			case err == nil && isLight && len(rest) > 0, err != nil && mayAskForLess(err):
+				first := rest[0].Failures % len(rest) // another one each time, since that one may fail alone
+				group, isDoubtful = slices.Concat(rest[first:], rest[:first]), true
 			case err == nil:
 				lacked, err := s.findLacked(ctx, a, group, t)
 				if err != nil {
 					return err
 				}
 				group = append(rest, lacked...)
-			case mayAskForLess(err):
-				first := rest[0].Failures % len(rest) // another one each time, since that one may fail alone
-				group, isDoubtful = slices.Concat(rest[first:], rest[:first]), true
 			default:
 				return s.postponeTasks(ctx, a, group, err)
 			}
 		}
 	}
 	for i, task := range group {
-		err := s.fetchContent(ctx, a, task, t)
+		call := ctx
+		if isDoubtful {
+			call = api.WithoutRepetition(ctx)
+		}
+		err := s.fetchContent(call, a, task, t)
 		if err == nil {
 			isDoubtful = false
 			continue

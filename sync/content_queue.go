@@ -159,3 +159,10 @@ func (b *contentQueue) status(account string, now time.Time) (open, due int, nex
 	}
 	return open, due, next, b.change
 }
+
+// isInProgress reports whether somebody works on the task of a meeting.
+func (b *contentQueue) isInProgress(id int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.inProgress[id]
+}

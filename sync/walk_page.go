@@ -52,7 +52,11 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 		if o.content = false; !api.IsRefused(err) {
 			ctx = api.WithoutRepetition(ctx) // all of the service may fail
 		}
-		return s.fetchPage(ctx, o, after, before, cursor)
+		page, failed := s.fetchPage(ctx, o, after, before, cursor)
+		if api.IsCursorRefused(failed) && !api.IsCursorRefused(err) { // which may be of queries with content alone
+			return nil, err
+		}
+		return page, failed
 	}
 	if err := s.archive.NoteListRead(ctx, o.account.Name, o.list.Name, page.SentAt); err != nil {
 		return nil, err
