@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"minutebook/archive/generation"
@@ -248,6 +249,29 @@ const ImportedAs = "import/same/"
 
 // ImportedAsKey is the key of an exported meeting with a list of these ids.
 const ImportedAsKey = "imported_as"
+
+// ImportedID returns the id to which the mark of an id leads, see [ImportedAs], and whether there is
+// one. The id of a forgotten meeting leads to no other.
+func (a *Archive) ImportedID(ctx context.Context, id int64) (same int64, marked bool, err error) {
+	if !IsForeignID(id) {
+		return id, false, nil
+	}
+	value, err := a.Mark(ctx, ImportedAs+strconv.FormatInt(id, 10))
+	if err != nil || value == nil {
+		return id, false, err
+	}
+	if same, err = strconv.ParseInt(string(value), 10, 64); err != nil {
+		return id, false, fmt.Errorf("read which meeting %d is: %w", id, err)
+	}
+	if same != id {
+		if _, err := a.Row(ctx, id); errors.Is(err, ErrForgotten) {
+			return id, false, nil
+		} else if err != nil && !errors.Is(err, ErrNotFound) {
+			return id, false, err
+		}
+	}
+	return same, true, nil
+}
 
 // ReadForgotten returns the meetings that an archive.db has forgotten, by each of their ids: one
 // that a restored archive did not know of would bring a meeting back.

@@ -26,7 +26,13 @@ func (im *run) identifyExported(ctx context.Context, o *archive.Observation) err
 		}
 	}
 	others = slices.DeleteFunc(others, func(id int64) bool { return !archive.IsForeignID(id) })
-	is, unknown, err := im.findAny(ctx, append([]int64{o.RecordingID}, others...))
+	ids := append([]int64{o.RecordingID}, others...)
+	if slices.ContainsFunc(ids, im.isPending) {
+		if err := im.flush(ctx); err != nil {
+			return err
+		}
+	}
+	is, unknown, err := im.findAny(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -49,4 +55,12 @@ func (im *run) identifyExported(ctx context.Context, o *archive.Observation) err
 	}
 	o.RecordingID, o.Parts[api.PartMeeting] = is.id, meeting.Bytes()
 	return nil
+}
+
+// isPending reports whether an id names a meeting that the archive does not have before the next
+// batch.
+func (im *run) isPending(id int64) bool {
+	key := sameMark(id, 0).Key
+	return slices.ContainsFunc(im.batch, func(o archive.Observation) bool { return o.RecordingID == id }) ||
+		slices.ContainsFunc(im.marks, func(m archive.Mark) bool { return m.Key == key })
 }

@@ -3,7 +3,6 @@ package importer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -22,10 +21,10 @@ func (i identified) isKnown() bool { return i.row != nil || i.forgotten }
 
 // find returns the meeting that an id names, which may be none that is known.
 func (im *run) find(ctx context.Context, id int64) (i identified, err error) {
-	if i.id, _, err = im.sameAs(ctx, id); err != nil {
+	if i.id, _, err = im.archive.ImportedID(ctx, id); err != nil {
 		return i, err
 	}
-	if _, i.hasKey, err = im.sameAs(ctx, i.id); err != nil {
+	if _, i.hasKey, err = im.archive.ImportedID(ctx, i.id); err != nil {
 		return i, err
 	}
 	i.row, err = im.archive.Row(ctx, i.id)
@@ -51,18 +50,6 @@ func (im *run) findAny(ctx context.Context, ids []int64) (is identified, unknown
 		}
 	}
 	return is, unknown, nil
-}
-
-// sameAs returns the id to which the mark of an id leads, and whether there is one.
-func (im *run) sameAs(ctx context.Context, id int64) (same int64, marked bool, err error) {
-	value, err := im.archive.Mark(ctx, sameMark(id, 0).Key)
-	if err != nil || value == nil {
-		return id, false, err
-	}
-	if same, err = strconv.ParseInt(string(value), 10, 64); err != nil {
-		return id, false, fmt.Errorf("read which meeting %d is: %w", id, err)
-	}
-	return same, true, nil
 }
 
 func sameMark(id, same int64) archive.Mark {

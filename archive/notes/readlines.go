@@ -104,6 +104,14 @@ func (x *lineReader) readLine(ctx context.Context, text []byte) (added bool, err
 		id, err = x.authors.Person(ctx, author)
 		return id, id != Owner
 	}
+	if l.Note != nil {
+		l.Note.RecordingID, _, err = x.archive.ImportedID(ctx, l.Note.RecordingID)
+	} else if l.Tick != nil {
+		l.Tick.RecordingID, _, err = x.archive.ImportedID(ctx, l.Tick.RecordingID)
+	}
+	if err != nil {
+		return false, err
+	}
 	switch {
 	case l.Note != nil && !canBeWritten(l.Note.CreatedAt, l.Note.ChangedAt), l.Tick != nil && !canBeWritten(l.Tick.TickedAt),
 		l.Person != nil && !canBeWritten(l.Person.JudgedAt):
