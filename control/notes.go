@@ -35,8 +35,8 @@ func (h Deps) addNotes(ctx context.Context, request *search.Request) error {
 		return err
 	}
 	request.SamePerson = groups.Same
-	request.Notes = func(ctx context.Context, add func(int64, time.Duration, string)) error {
-		return db.EachText(ctx, notes.Owner, add)
+	request.Notes = func(ctx context.Context, only int64, add func(int64, time.Duration, string)) error {
+		return db.EachText(ctx, notes.Owner, only, add)
 	}
 	return nil
 }

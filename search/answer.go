@@ -28,9 +28,9 @@ type Request struct {
 }
 
 // NotesFunc calls add for each note that the viewer may read, with its meeting, its moment and
-// its text; a note about the whole meeting is at -1. A query with the filter note: asks it, once.
-// A nil NotesFunc has no note.
-type NotesFunc func(ctx context.Context, add func(id int64, at time.Duration, text string)) error
+// its text; a note about the whole meeting is at -1. Unless only is 0, the notes of that meeting
+// are enough. A query with the filter note: asks it, once. A nil NotesFunc has no note.
+type NotesFunc func(ctx context.Context, only int64, add func(id int64, at time.Duration, text string)) error
 
 // SamePersonFunc returns all names and addresses of the person with a name or an address,
 // the value itself among them. The filters on people ask it, and facets add its names up

@@ -78,7 +78,7 @@ func (s *snapshot) findTerms(p *plan) (*matches, error) {
 			return nil, err
 		}
 		m.byNode[t.node] = found
-		m.exact = m.exact && (found.areAll || s.within) // a meeting alone is not counted
+		m.exact = m.exact && (found.areAll || s.within != 0) // a meeting alone is not counted
 		if found.check != nil {
 			m.checked = append(m.checked, found)
 		}
@@ -122,7 +122,7 @@ func (e evaluation) evaluateRead(m *matches, root query.Node, optional bool) (me
 func (m *matches) readOthers(s *snapshot) error {
 	all := s.visible()
 	for _, t := range m.checked {
-		if !s.within {
+		if s.within == 0 {
 			if err := t.check.read(all); err != nil {
 				return err
 			}

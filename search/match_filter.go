@@ -200,7 +200,7 @@ func (s *snapshot) findNotes(root query.Node) error {
 		return nil
 	}
 	var words text.Sequence
-	err := s.notes(s.ctx, func(id int64, at time.Duration, note string) {
+	err := s.notes(s.ctx, s.within, func(id int64, at time.Duration, note string) {
 		if _, _, ok := s.place(id); !ok {
 			return
 		}

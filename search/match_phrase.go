@@ -28,7 +28,7 @@ func (b *readBudget) isSpent() bool { return b.entries <= 0 }
 // newReadBudget returns the budget of a search. A search in one meeting reads all of it, since
 // no other meeting can be read in its place.
 func (s *snapshot) newReadBudget() *readBudget {
-	if s.within {
+	if s.within != 0 {
 		return &readBudget{math.MaxInt}
 	}
 	return &readBudget{maxRead}

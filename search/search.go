@@ -43,7 +43,7 @@ func (x *Index) Search(ctx context.Context, r Request) (*Answer, error) {
 	}
 	var answer *Answer
 	err = x.ask(ctx, r.Viewer, func(s *snapshot) error {
-		s.notes, s.samePerson, s.whole, s.within = r.Notes, r.SamePerson, r.Whole, r.Within != 0
+		s.notes, s.samePerson, s.whole, s.within = r.Notes, r.SamePerson, r.Whole, r.Within
 		if answer, err = s.answer(r, q, after); err != nil {
 			return err
 		}

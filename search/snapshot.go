@@ -40,7 +40,7 @@ type snapshot struct {
 	notes        NotesFunc                     // of the request
 	samePerson   SamePersonFunc                // likewise
 	whole        bool                          // likewise: Request.Whole
-	within       bool                          // likewise: there is a Request.Within
+	within       int64                         // likewise: Request.Within
 	remarks      map[string]map[int64][]Moment // the notes found, by the value of note: and meeting
 	people       []int                         // visible meetings, by the number of a name; nil: not counted
 	langs        []*text.Language              // of the visible meetings

@@ -192,7 +192,7 @@ func TestNotesAndSamePerson(t *testing.T) {
 		}
 		return []string{value}
 	}
-	notes := func(_ context.Context, add func(int64, time.Duration, string)) error {
+	notes := func(_ context.Context, _ int64, add func(int64, time.Duration, string)) error {
 		add(3, 4*time.Second, "Remember the budget")
 		add(99, -1, "Remember")
 		return nil
@@ -233,15 +233,18 @@ func TestNotesAndSamePerson(t *testing.T) {
 	}
 }
 
-// TestNotesAreReadOnce asks for several notes, as a person who sees one of the meetings.
+// TestNotesAreReadOnce asks for several notes, as a person who sees one of the meetings, and for
+// those of one meeting.
 func TestNotesAreReadOnce(t *testing.T) {
 	h := newFixture(t)
 	h.add(meeting(1, "One", "en", day(1), []utterance{{0, "Anna Lee", "The budget."}}, nil),
 		meeting(2, "Two", "en", day(2), []utterance{{0, "Hilda Hidden", "The budget."}}, map[string]any{"recorded_by": map[string]any{"name": "Hilda", "email": "hilda@hidden.example"}}))
 	h.catchUp()
 	reads := 0
-	notes := func(_ context.Context, add func(int64, time.Duration, string)) error {
+	var asked int64
+	notes := func(_ context.Context, only int64, add func(int64, time.Duration, string)) error {
 		reads++
+		asked = only
 		add(2, time.Second, "The plan of Hilda")
 		add(1, time.Second, "Plans for the summer")
 		add(1, 2*time.Second, "Ask Hilda")
@@ -251,8 +254,8 @@ func TestNotesAreReadOnce(t *testing.T) {
 		"note:plan": "1", "note:plan note:hilda": "1", `note:"plan of"`: "", `note:"for the" OR note:zzz`: "1", "-note:plan": "", "note:sumer~ -note:winter*": "1", "note:plan budget": "1", "note:plan summer": ""} {
 		reads = 0
 		a := h.search(Request{Query: query, Notes: notes, Viewer: archive.ViewerWith("anna@own.example"), Facets: true, Trend: true})
-		if got := hitIDs(a); got != want || reads != 1 {
-			t.Errorf("%s finds %q, want %q, with %d reads", query, got, want, reads)
+		if got := hitIDs(a); got != want || reads != 1 || asked != 0 {
+			t.Errorf("%s finds %q, want %q, with %d reads of meeting %d", query, got, want, reads, asked)
 		}
 	}
 	for _, query := range []string{"budget", `"note:plan"`} {
@@ -260,6 +263,9 @@ func TestNotesAreReadOnce(t *testing.T) {
 		if h.search(Request{Query: query, Notes: notes}); reads != 0 {
 			t.Errorf("%s reads notes", query)
 		}
+	}
+	if a := h.search(Request{Query: "note:plan", Notes: notes, Within: 1}); hitIDs(a) != "1" || asked != 1 {
+		t.Errorf("in meeting 1: %q, with the notes of meeting %d", hitIDs(a), asked)
 	}
 	if _, err := h.index.Search(t.Context(), Request{Query: "note:&", Notes: notes}); err == nil {
 		t.Error("a note without a word is looked for")

@@ -280,8 +280,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, v any) error {
 
 // addNotes makes a search know the merged persons, and the notes that a person reads.
 func (s *server) addNotes(ctx context.Context, person int64, request *search.Request) {
-	request.Notes = func(ctx context.Context, add func(int64, time.Duration, string)) error {
-		return s.Notes.EachText(ctx, person, add)
+	request.Notes = func(ctx context.Context, only int64, add func(int64, time.Duration, string)) error {
+		return s.Notes.EachText(ctx, person, only, add)
 	}
 	groups, err := s.Notes.Groups(ctx)
 	if err != nil { // a search without them is better than none

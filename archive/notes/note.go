@@ -157,9 +157,13 @@ func (d *DB) ForMeeting(ctx context.Context, person, recordingID int64) ([]Note,
 }
 
 // EachText calls fn for each note that a person reads, with its meeting, its moment, -1 for one
-// about the whole meeting, and its text. Whether the person sees the meetings is the caller's to
-// ask.
-func (d *DB) EachText(ctx context.Context, person int64, fn func(id int64, at time.Duration, text string)) error {
+// about the whole meeting, and its text, or unless only is 0 for those of that meeting. Whether the
+// person sees the meetings is the caller's to ask.
+func (d *DB) EachText(ctx context.Context, person, only int64, fn func(id int64, at time.Duration, text string)) error {
+	where, args := readableTerm, []any{person}
+	if only != 0 {
+		where, args = where+` AND n.recording_id = ?`, append(args, only)
+	}
 	err := sqlite.Each(ctx, d.db.R, func(rows *sql.Rows) error {
 		var id, at int64
 		var text string
@@ -168,7 +172,7 @@ func (d *DB) EachText(ctx context.Context, person int64, fn func(id int64, at ti
 			fn(id, fromMillis(at), text)
 		}
 		return err
-	}, `SELECT n.recording_id, n.at, n.text FROM notes n WHERE `+readableTerm, person)
+	}, `SELECT n.recording_id, n.at, n.text FROM notes n WHERE `+where, args...)
 	if err != nil {
 		return fmt.Errorf("read notes: %w", err)
 	}

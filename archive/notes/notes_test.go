@@ -91,7 +91,7 @@ func TestPrivateNotesAreTheirAuthors(t *testing.T) {
 		got, err = d.all(ctx, tt.person)
 		expect(t, "all", texts(t, got, err), tt.all)
 		var each []string
-		check(t, d.EachText(ctx, tt.person, func(id int64, at time.Duration, text string) {
+		check(t, d.EachText(ctx, tt.person, 0, func(id int64, at time.Duration, text string) {
 			if id < 1 || at != time.Minute {
 				t.Errorf("%q is of meeting %d at %v", text, id, at)
 			}
@@ -99,6 +99,9 @@ func TestPrivateNotesAreTheirAuthors(t *testing.T) {
 		}))
 		slices.Reverse(each)
 		expect(t, "for a search", strings.Join(each, ", "), tt.all)
+		each = nil
+		check(t, d.EachText(ctx, tt.person, 1, func(_ int64, _ time.Duration, text string) { each = append(each, text) }))
+		expect(t, "for a search in a meeting", strings.Join(each, ", "), tt.meeting)
 	}
 	if _, err := d.Note(ctx, bob, private.ID); !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("another's private note: %v", err)
