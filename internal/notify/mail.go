@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/textproto"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,9 +62,14 @@ func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
 // maskRecipients returns an error in which each recipient has its place for its address, which
 // the server may repeat.
 func maskRecipients(err error, msg *mail.Msg) error {
-	text := err.Error()
-	for i, r := range msg.GetTo() {
-		text = regexp.MustCompile("(?i)<?"+regexp.QuoteMeta(r.Address)+">?").ReplaceAllLiteralString(text, "recipient "+strconv.Itoa(i+1))
+	text, to := err.Error(), msg.GetTo()
+	var places []int // the longest address first: another may be a part of it
+	for i := range to {
+		places = append(places, i)
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return len(to[b].Address) - len(to[a].Address) })
+	for _, i := range places {
+		text = regexp.MustCompile("(?i)<?"+regexp.QuoteMeta(to[i].Address)+">?").ReplaceAllLiteralString(text, "recipient "+strconv.Itoa(i+1))
 	}
 	return &failure{text, err}
 }

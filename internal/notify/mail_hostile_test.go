@@ -110,6 +110,24 @@ func TestARefusedRecipientKeepsNobodyFromTheMail(t *testing.T) {
 	}
 }
 
+// TestARecipientWhoseAddressEndsAnotherIsMaskedAlone has a server that repeats addresses of which
+// one is a part of the next.
+func TestARecipientWhoseAddressEndsAnotherIsMaskedAlone(t *testing.T) {
+	s := startHostile(t, func(s *hostileMail, w io.Writer, command string) bool {
+		if _, address, ok := strings.Cut(command, "RCPT TO:"); ok {
+			_, err := io.WriteString(w, "550 5.1.1 no such user: "+address+"\r\n")
+			return err == nil
+		}
+		return s.accept(w, command)
+	})
+	m := s.mail()
+	m.To = []string{"ann@x.example", "joann@x.example"}
+	err := m.Send(t.Context(), sampleMessage())
+	if text := fmt.Sprint(err); strings.Count(text, "recipient 1") != 2 || strings.Count(text, "recipient 2") != 2 || strings.Contains(text, "jo") {
+		t.Errorf("the error is read by whoever reads the log: %v", err)
+	}
+}
+
 // TestADelayedRecipientIsNoRefusedRecipient has a server that puts one recipient off at
 // first, and refuses another for good: the first gets the message in the end.
 func TestADelayedRecipientIsNoRefusedRecipient(t *testing.T) {
