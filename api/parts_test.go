@@ -103,7 +103,7 @@ func TestEachPartHasContentOfItsOwn(t *testing.T) {
 }
 
 // TestAnUnknownKeyMakesNothingEmpty reads content with keys that the specification names for other
-// parts, or not at all: what the service adds says nothing about the rest.
+// parts, or not at all: an added key says nothing about the rest.
 func TestAnUnknownKeyMakesNothingEmpty(t *testing.T) {
 	const added = `"speaker":{"display_name":"Ada"},"markdown_formatted":null,"template_name":"General","error":"x"`
 	for part, s := range map[Part]string{

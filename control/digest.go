@@ -22,7 +22,7 @@ import (
 )
 
 // Digests sends lists of new meetings and open action items, by schedule. One goroutine
-// uses it, as long as the program runs: it remembers what the archive did not take.
+// uses it, as long as the program runs: it remembers the states that the archive did not take.
 type Digests struct {
 	Deps     Deps
 	Roster   *roster.Roster

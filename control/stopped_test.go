@@ -24,8 +24,8 @@ import (
 )
 
 // TestForgetWaitsForNoStoppedCommand forgets a meeting while a command that its terminal has
-// stopped (Ctrl-Z) reads nothing of what the daemon does for it: the daemon has done all of it, and the
-// command reads the newest progress, each damage and the result when it goes on.
+// stopped (Ctrl-Z) reads no answer: the daemon has done its work, and the command reads the newest
+// progress, each damage and the result when it goes on.
 func TestForgetWaitsForNoStoppedCommand(t *testing.T) {
 	for name, c := range map[string]struct {
 		request func(dir string) any

@@ -176,7 +176,7 @@ func (s *snapshot) seesName(name string) (bool, error) {
 	return slices.ContainsFunc(s.x.columns.spelled(name), func(n uint32) bool { return int(n) < len(s.people) && s.people[n] > 0 }), nil
 }
 
-// withNote finds the meetings with a note that says what a value of note: asks for.
+// withNote finds the meetings with a note that matches a value of note:.
 func (s *snapshot) withNote(value string) meetingSet {
 	out := s.empty()
 	for id := range s.remarks[value] {
@@ -186,8 +186,7 @@ func (s *snapshot) withNote(value string) meetingSet {
 }
 
 // findNotes reads the notes once for all values of note: in a query, and keeps the moments of
-// those that say what one asks for. Notes on meetings that the viewer does not see are not looked
-// at.
+// those that match one. Notes on meetings that the viewer does not see are not looked at.
 func (s *snapshot) findNotes(root query.Node) error {
 	s.remarks = map[string]map[int64][]Moment{}
 	asked := map[string]func(*text.Sequence) bool{}

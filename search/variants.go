@@ -143,7 +143,7 @@ type dictTerm struct {
 	fields fieldSet
 }
 
-// stem is what the forms of a word share in a language.
+// stem is the beginning, or the root, that the forms of a word share in a language.
 type stem struct {
 	lang  *text.Language
 	stem  string

@@ -29,6 +29,11 @@ func failing(u *rig.Upstream, fails func(*http.Request) bool) {
 	})
 }
 
+// isHeavy reports whether a call asks for content.
+func isHeavy(r *http.Request) bool {
+	return r.URL.Query().Has("include_transcript") || strings.HasSuffix(r.URL.Path, "/transcript") || strings.HasSuffix(r.URL.Path, "/summary")
+}
+
 // Three new meetings, of which one makes each list with its content fail, and perhaps the calls for its
 // content too: the others are read.
 func TestNewMeetingsBesideOneThatBreaksItsPageAreRead(t *testing.T) {
@@ -65,7 +70,7 @@ func TestNewMeetingsBesideOneThatBreaksItsPageAreRead(t *testing.T) {
 }
 
 // While all lists fail, the content of meetings that webhooks announce is read alone, also beside one
-// whose content fails. While everything fails, few calls are made.
+// whose content fails. While everything fails, or all content, few calls are made.
 func TestContentIsReadAloneWhereListsFail(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
@@ -76,6 +81,7 @@ func TestContentIsReadAloneWhereListsFail(t *testing.T) {
 		"lists": {func(r *http.Request) bool {
 			return strings.HasSuffix(r.URL.Path, "/meetings") || strings.Contains(r.URL.Path, "/recordings/1/")
 		}, 8},
+		"content":    {isHeavy, 0},
 		"everything": {func(*http.Request) bool { return true }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

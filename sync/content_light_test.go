@@ -14,42 +14,11 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
-	"minutebook/archive/inbox"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
-
-// isHeavy reports whether a call asks for content.
-func isHeavy(r *http.Request) bool {
-	return r.URL.Query().Has("include_transcript") || strings.HasSuffix(r.URL.Path, "/transcript") || strings.HasSuffix(r.URL.Path, "/summary")
-}
-
-// While light lists are answered and no content is, few calls ask for that of nine new meetings.
-func TestContentThatIsDownGetsFewCalls(t *testing.T) {
-	testrun.SkipUnderRace(t)
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		created := rig.Today()
-		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(9, created, time.Minute))
-		failing(u, isHeavy)
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		for id := range 9 {
-			body := fmt.Sprintf(`{"recording_id": %d, "title": "T", "created_at": %q}`, id+1, created.Format(time.RFC3339))
-			if _, err := ar.Inbox().Put(t.Context(), inbox.Delivery{Account: "ada", WebhookID: fmt.Sprint(id),
-				ReceivedAt: time.Now(), SentAt: time.Now(), Body: []byte(body), Kind: inbox.KindWebhook}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-		defer stop()
-		time.Sleep(time.Hour)
-		if n := u.Wire.Count(heavyCalls); n > 140 {
-			t.Errorf("%d heavy calls in an hour", n)
-		}
-	})
-}
 
 // A meeting whose content fails, and which each list shows changed, is not asked for more often.
 func TestAListThatChangesEachTimeRenewsNothing(t *testing.T) {

@@ -91,8 +91,8 @@ func (a contentTask) nextAttempt(now time.Time) (next contentTask, ok bool) {
 }
 
 // postponed returns the task after a failed call, which says nothing about the content. It waits ever
-// longer, as a recording does. But what is wanted for the first time waits no longer than it has in
-// all, so that a service that fails for some hours does not delay it by many more.
+// longer, as a recording does. But content that is wanted for the first time waits no longer than it has
+// in all, so that a service that fails for some hours does not delay it by many more.
 func (a contentTask) postponed(now time.Time) contentTask {
 	wait := retryDelay(a.Failures)
 	if !a.Reread {

@@ -34,7 +34,7 @@ func (l *meetingsPage) askedAt() time.Time {
 }
 
 // fetchPage reads a page of a walk's list, without content where the page with content fails: one
-// meeting may break it, and a service may refuse a key what it refuses to apps. All lists whose
+// meeting may break it, and a service may refuse content in lists to a key as to apps. All lists whose
 // meetings are stored are read by it, so that each page carries the number of the latest walk that
 // had begun when it was requested.
 func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.Time, cursor string) (*meetingsPage, error) {

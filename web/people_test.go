@@ -322,7 +322,7 @@ func TestSearchFindsNotesThatTheVisitorReads(t *testing.T) {
 }
 
 // TestNotesAreFoundAsTranscriptsAre has the same texts said in meetings and written as notes on
-// others: note: finds of these what a search finds of those.
+// others: note: finds a note by the same words by which a search finds the speech.
 func TestNotesAreFoundAsTranscriptsAre(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	texts := []string{"東京で会議の議事録を送る", "下次會議記錄", "การประชุมวันนี้", "Send the e-mail about ABC-123.", "Résumés of both BUDGETS", "The beginning of the week", "5月にA社と", "Бюджеты на год", "ÁRVÍZTŰRŐ"}

@@ -50,7 +50,7 @@ func (x *run) writeLines(ctx context.Context) error {
 }
 
 // meetingJSON returns a meeting in the service's shape. One that was imported has the other ids that
-// name it, so that the archive which imports it knows the same files and what is forgotten.
+// name it, so that the archive which imports it knows the same files, and the forgotten meetings.
 func (x *run) meetingJSON(ctx context.Context, id int64) ([]byte, error) {
 	raw, err := x.archive.MeetingJSON(ctx, id)
 	if err != nil || len(x.sameIDs[id]) == 0 {

@@ -48,7 +48,7 @@ const restShare = 0.01
 // once more after the next interval of rest, since connections to databases stay open for a
 // while after their last work. Work is also many small pieces that together took as long.
 // The runtime releases memory too, but keeps as much as the largest of the last works needed.
-// Each time it first calls release, by which the program gives back what only it knows of.
+// Each time it first calls release, by which the program gives back memory that only it knows of.
 // ReleaseAtRest returns when ctx ends.
 func ReleaseAtRest(ctx context.Context, interval time.Duration, release func()) {
 	share := time.Duration(restShare * float64(interval))

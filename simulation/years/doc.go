@@ -33,7 +33,7 @@
 //	plan_test.go      the history of a seed as a list of events
 //	acts_test.go      events: the acts of people and of the person at the keyboard
 //	keeper_test.go    likewise, stops, kills, clocks, configurations, backups and restores
-//	transfer_test.go  imports of what other programs recorded, and exports
+//	transfer_test.go  imports of other programs' recordings, and exports
 //	oracle_test.go    the versions shown, to whom, and the acknowledged deliveries
 //	waste_test.go     the calls of calm nights
 //	members_test.go   titles, sharing, recorders and invitees that were shown
