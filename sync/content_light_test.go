@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,20 +26,11 @@ func TestAListThatChangesEachTimeRenewsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(1, rig.Today().Add(-time.Hour), time.Hour))
 		var n atomic.Int64
-		inner := u.Wire.Handler
-		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			answer := httptest.NewRecorder()
-			inner.ServeHTTP(answer, r)
-			body := answer.Body.Bytes()
-			if strings.HasSuffix(r.URL.Path, "/meetings") {
-				body = bytes.Replace(body, []byte(`"title":"`), fmt.Appendf(nil, `"title":"%d `, n.Add(1)), 1)
+		intercept(u, func(r *http.Request, body []byte) []byte {
+			if !strings.HasSuffix(r.URL.Path, "/meetings") {
+				return body
 			}
-			answer.Header().Del("Content-Length")
-			for key, values := range answer.Header() {
-				w.Header()[key] = values
-			}
-			w.WriteHeader(answer.Code)
-			_, _ = w.Write(body)
+			return bytes.Replace(body, []byte(`"title":"`), fmt.Appendf(nil, `"title":"%d `, n.Add(1)), 1)
 		})
 		failing(u, isHeavy)
 		ar := rig.NewArchive(t, archivetest.Dir(t))
