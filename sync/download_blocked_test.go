@@ -3,6 +3,7 @@ package syncer_test
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,4 +88,36 @@ func blockedAccount(t *testing.T, answer func(http.ResponseWriter, *http.Request
 	if d := queued(t, ar, 4); d.Failures != 0 || d.Account != "ada" {
 		t.Errorf("waiting was a failure: %+v", d)
 	}
+}
+
+// A service that asks for patience with each request of a recording is asked once a minute for each
+// of them, and not at once again.
+func TestRequestsArePatientWithAService(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, rig.Meetings(2, rig.Today().Add(-time.Hour), time.Minute))
+		inner, begin := u.Wire.Handler, time.Now()
+		var requests atomic.Int64
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/download") && time.Since(begin) < 10*time.Minute {
+				requests.Add(1)
+				w.Header().Set("Retry-After", "600")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		})
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		if n := requests.Load(); n == 0 || n > 22 {
+			t.Errorf("two recordings were requested %d times in ten minutes", n)
+		}
+		time.Sleep(time.Hour)
+		if n := meetingCounts(t, ar).WithRecording; n != 2 {
+			t.Errorf("%d recordings were fetched afterwards", n)
+		}
+	})
 }

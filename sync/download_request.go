@@ -82,8 +82,8 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	switch {
 	case errors.Is(err, errSuspended):
 		return err
-	case errors.Is(err, api.ErrLongWait): // another account may see the meeting
-		return l.postponeRow(ctx, t, row, l.s.now())
+	case errors.Is(err, api.ErrLongWait):
+		return l.postponeRefused(ctx, t, row)
 	case api.IsForbidden(err), api.IsNotFound(err):
 		return l.markRefused(ctx, t, a.Name, asked, err)
 	case api.IsNoMedia(err):
@@ -107,6 +107,21 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 		return err
 	}
 	return l.applyStatus(ctx, t, d)
+}
+
+// postponeRefused puts a recording whose account the service makes wait back into the queue: another
+// account that sees the meeting is asked at once, the same one after a while.
+func (l *downloader) postponeRefused(ctx context.Context, t *downloadTask, row archive.Download) error {
+	a, due, err := l.chooseRequester(ctx, row)
+	switch {
+	case err != nil:
+		return err
+	case a != nil && a.Name != row.Account:
+		due = l.s.now()
+	case due.IsZero():
+		due = l.s.now().Add(longestBlock)
+	}
+	return l.postponeRow(ctx, t, row, due)
 }
 
 // postRequest sends the request at the lowest priority: each link that it opens
