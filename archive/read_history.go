@@ -123,6 +123,29 @@ func (a *Archive) RevisionJSON(ctx context.Context, id, revision int64) (api.Par
 	return part, raw, nil
 }
 
+// AwaitedParts returns the parts beside the summary that a meeting lacks because they were not
+// shown since its summary came: the summary was read alone, and no list that would have shown
+// the part has been read yet. All lists are read with the other parts, and only some with the
+// transcript. What shows a summary in a whole meeting shows all that there is.
+func (a *Archive) AwaitedParts(ctx context.Context, id int64) ([]api.Part, error) {
+	others := slices.DeleteFunc(api.Parts(), func(p api.Part) bool { return p == api.PartMeeting || p == api.PartSummary })
+	wanted, err := json.Marshal(others)
+	if err != nil {
+		return nil, err
+	}
+	awaited, err := sqlite.Column[api.Part](ctx, a.db.R, `WITH shown AS (SELECT r.part, r.empty, o.source, o.first_order, o.last_order
+			FROM revisions r JOIN observations o ON o.revision_id = r.id WHERE r.recording_id = ?1),
+		summary AS (SELECT min(first_order) AS came, max(source IN (?4, ?5, ?6)) AS whole FROM shown WHERE part = ?3 AND NOT empty)
+		SELECT w.value FROM json_each(?2) w, summary WHERE whole = 0
+			AND NOT EXISTS (SELECT 1 FROM shown WHERE part = w.value AND (NOT empty OR last_order > came))
+			AND NOT EXISTS (SELECT 1 FROM shown WHERE part = ?7 AND source = ?4 AND last_order > came AND w.value <> ?8)`,
+		id, string(wanted), api.PartSummary, SourceList, SourceWebhook, SourceImport, api.PartMeeting, api.PartTranscript)
+	if err != nil {
+		return nil, fmt.Errorf("read which parts of %d are awaited: %w", id, err)
+	}
+	return awaited, nil
+}
+
 // ShownSince returns from which time on a recorded meeting is new, and no history, by the
 // ways that the service itself showed a meeting's current part: from any time on where the
 // meeting was delivered, else from the first read of a list that shows it to the present

@@ -122,7 +122,7 @@ func (r *relay) step(ctx context.Context, from archive.Position) error {
 }
 
 // decide queues the webhooks of meetings with a new summary, and of undecided
-// meetings whose visibility changed, or whose time is over.
+// meetings that changed, or whose time is over.
 func (r *relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change, now time.Time) error {
 	hooks, err := readWebhooks(ctx, tx, "")
 	if err != nil {
@@ -153,14 +153,15 @@ func (r *relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change
 }
 
 // selectMeetings returns the meetings to decide, each once: the undecided ones that have waited long
-// enough, for the lists or at all, since the last decision, or all of them where the directory changed,
-// and those of changes. A new version of any part may make an undecided meeting readable again.
+// enough, for the lists or at all, since the last decision, each minute those that wait for the lists,
+// or all of them where the directory changed, and those of changes. A new version of any part may make an undecided meeting readable again.
 func (r *relay) selectMeetings(waiting map[int64]time.Time, changes []archive.Change, now time.Time) []int64 {
 	var ids []int64
 	inDirectory := slices.ContainsFunc(changes, func(c archive.Change) bool { return c.Kind == archive.ChangeDirectory })
 	hasCome := func(at time.Time) bool { return at.After(r.decided) && !now.Before(at) }
+	isLook := hasCome(now.Truncate(lookEvery))
 	for id, until := range waiting {
-		if inDirectory || hasCome(until) || hasCome(lastUntil(until)) {
+		if inDirectory || isLook && now.Before(until) || hasCome(until) || hasCome(lastUntil(until)) {
 			ids = append(ids, id)
 		}
 	}

@@ -15,8 +15,12 @@ import (
 )
 
 // undecidedFor is how long a webhook waits until the lists tell whether its owner sees a
-// meeting, and who recorded it: an account's new meetings are listed every few minutes.
-const undecidedFor = time.Hour
+// meeting, who recorded it, and what it has: an account's new meetings are listed every few
+// minutes. A list that shows the same again is no change, so the relay looks every lookEvery.
+const (
+	undecidedFor = time.Hour
+	lookEvery    = time.Minute
+)
 
 // readUndecided returns until when each undecided meeting waits for the lists.
 func readUndecided(ctx context.Context, tx *sql.Tx) (map[int64]time.Time, error) {
@@ -49,8 +53,8 @@ func noteUndecided(ctx context.Context, tx *sql.Tx, id int64, until time.Time, w
 // who have no status.
 func lastUntil(until time.Time) time.Time { return until.Add(unknownLimit - undecidedFor) }
 
-// untilUndecided returns how long it is, followedEvery at most, until a meeting has waited
-// for the lists for all of its time.
+// untilUndecided returns how long it is until the relay looks at the meetings that wait for the
+// lists: lookEvery at most, and followedEvery where there are none.
 func (r *relay) untilUndecided(ctx context.Context) (time.Duration, error) {
 	var until sql.NullInt64
 	err := r.store.db.R.QueryRowContext(ctx, `SELECT min(until) FROM undecided WHERE until > ?`, r.decided.UnixMilli()).Scan(&until)
@@ -60,15 +64,16 @@ func (r *relay) untilUndecided(ctx context.Context) (time.Duration, error) {
 	if !until.Valid {
 		return followedEvery, nil
 	}
-	return min(max(sqlite.Time(until.Int64).Sub(r.now()), 0), followedEvery), nil
+	return min(max(sqlite.Time(until.Int64).Sub(r.now()), 0), lookEvery), nil
 }
 
 // newOpenTest returns a test of webhooks: whether it is not known yet whether they fire for a
 // meeting, which waits for the lists until a time. Within that time a webhook waits while the
 // meeting seems to be recorded outside and no plain list can have shown its recorder yet, and
 // while no list has shown it to the owner: no list of the owner's accounts or, where the owner
-// has none, no list. It waits on for an owner who has no status at present, where the meeting
-// may be shared with that owner.
+// has none, no list. A webhook that fires waits within that time for the parts that it includes.
+// It waits on for an owner who has no status at present, where the meeting may be shared with
+// that owner.
 func (r *relay) newOpenTest(ctx context.Context, id int64, until time.Time) (func(webhook) bool, error) {
 	var m archive.Visibility
 	err := r.archive.Visible(ctx, []int64{id}, func(v archive.Visibility) error { m = v; return nil })
@@ -80,6 +85,10 @@ func (r *relay) newOpenTest(ctx context.Context, id int64, until time.Time) (fun
 		return nil, err
 	}
 	people, err := r.archive.AccountPeople(ctx)
+	if err != nil {
+		return nil, err
+	}
+	awaited, err := r.archive.AwaitedParts(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +111,12 @@ func (r *relay) newOpenTest(ctx context.Context, id int64, until time.Time) (fun
 			return true
 		case r.lacksStatus(hook.email):
 			return now.Before(lastUntil(until)) && mayReach(m.Principals, hook.email)
+		case !isEarly:
+			return false
+		case r.fires(hook, id):
+			return slices.ContainsFunc(awaited, func(p api.Part) bool { return slices.Contains(hook.includes, p) })
 		}
-		return isEarly && !r.fires(hook, id) && isUnlisted(hook, people, listed)
+		return isUnlisted(hook, people, listed)
 	}, nil
 }
 

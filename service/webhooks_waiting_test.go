@@ -3,8 +3,10 @@ package service
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,8 +136,8 @@ func TestAFirstMeetingIsNotTakenForOneOutside(t *testing.T) {
 	arrive(t, a, archive.SourceList, sharedBy("kim", 1, api.SharedAllTeams))
 	want = append(want, "1 "+internal)
 	expect("in the plain list", want...)
-	if wait, err := r.untilUndecided(t.Context()); err != nil || wait != undecidedFor {
-		t.Errorf("the relay waits for %s, want an hour: %v", wait, err)
+	if wait, err := r.untilUndecided(t.Context()); err != nil || wait != lookEvery {
+		t.Errorf("the relay waits for %s, want a minute: %v", wait, err)
 	}
 	s.clock.add(undecidedFor)
 	want = append(want, "2 "+external)
@@ -193,5 +195,84 @@ func TestAListThatComesDuringTheDecisionCounts(t *testing.T) {
 	}
 	if got, want := s.queued(), "1 2 3 4 5 6 7"; got != want {
 		t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+// A meeting that was listed before it was processed gets its summary by a call of its own. Its
+// webhook waits for the parts that it includes, which the next list or another call shows, and
+// is sent after an hour with what there is.
+func TestAWebhookWaitsForThePartsThatItIncludes(t *testing.T) {
+	const tasks = `[{"description":"Send the offer","user_generated":false,"completed":false,"recording_timestamp":"00:00:01","recording_playback_url":"https://x.example/","assignee":null}]`
+	none := []string{"transcript", "null", "default_summary", "null", "action_items", "null", "highlights", "null", "crm_matches", "null"}
+	for name, c := range map[string]struct {
+		includes   []api.Part
+		transcript bool     // comes, after the summary
+		list       []string // comes at last; nil: no list
+		after      time.Duration
+		early      bool // sent before all that
+		want       []string
+	}{
+		"summary alone":     {includes: []api.Part{api.PartSummary}, early: true, want: []string{"# Summary"}},
+		"action items":      {[]api.Part{api.PartActionItems}, false, append(slices.Clone(none), "action_items", tasks), 0, false, []string{"Send the offer"}},
+		"none listed":       {[]api.Part{api.PartActionItems, api.PartHighlights, api.PartCRM}, false, none, lookEvery, false, []string{`"action_items":null`}},
+		"transcript":        {[]api.Part{api.PartTranscript}, true, nil, 0, false, []string{"Hello"}},
+		"both":              {[]api.Part{api.PartTranscript, api.PartActionItems}, true, append(slices.Clone(none), "action_items", tasks), 0, false, []string{"Hello", "Send the offer"}},
+		"no transcript":     {[]api.Part{api.PartTranscript}, false, none, lookEvery, false, nil},
+		"nor in a list":     {[]api.Part{api.PartTranscript}, false, []string{"transcript", "null"}, lookEvery, false, []string{`"transcript":null`}},
+		"after an hour":     {[]api.Part{api.PartTranscript, api.PartActionItems}, false, nil, undecidedFor, false, []string{`"action_items":null`}},
+		"not after a while": {[]api.Part{api.PartTranscript, api.PartActionItems}, false, nil, undecidedFor - lookEvery, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, a := newOverlay(t)
+			if err := s.store.putWebhook(t.Context(), &webhook{email: "ann@acme.example", url: "https://hooks.example/", createdAt: testStart,
+				triggers: []string{api.TriggerMyRecordings}, includes: c.includes}); err != nil {
+				t.Fatal(err)
+			}
+			body := func() (body string) {
+				t.Helper()
+				if err := s.store.db.R.QueryRowContext(t.Context(), `SELECT coalesce(max(body), '') FROM deliveries`).Scan(&body); err != nil {
+					t.Fatal(err)
+				}
+				return body
+			}
+			at := testStart.Add(4 * time.Hour)
+			show := func(src archive.Source, parts ...string) {
+				t.Helper()
+				at = at.Add(time.Minute)
+				arriveAt(t, a, "anns", src, at, newer(4, parts...))
+			}
+			read := func(src archive.Source, part api.Part) {
+				t.Helper()
+				o, err := archive.FromMeeting("anns", src, at.Add(time.Minute), []byte(newer(4)))
+				if err == nil {
+					o.Parts = map[api.Part]json.RawMessage{part: o.Parts[part]}
+					_, err = a.Apply(t.Context(), []archive.Observation{o})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			arrive(t, a, archive.SourceList, meeting(1))
+			show(archive.SourceList, none...)
+			read(archive.SourceSummary, api.PartSummary)
+			at = at.Add(time.Minute)
+			r := newRelay(s.Service)
+			s.step(t, r)
+			if got := body(); (got != "") != c.early {
+				t.Errorf("at first: queued %q", got)
+			}
+			if c.transcript {
+				read(archive.SourceTranscript, api.PartTranscript)
+			}
+			if c.list != nil {
+				show(archive.SourceList, c.list...)
+			}
+			s.clock.add(c.after)
+			s.step(t, r)
+			got := body()
+			if (got != "") != (c.want != nil) || slices.ContainsFunc(c.want, func(part string) bool { return !strings.Contains(got, part) }) {
+				t.Errorf("queued %q, want %q in it", got, c.want)
+			}
+		})
 	}
 }
