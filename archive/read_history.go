@@ -146,17 +146,16 @@ func (a *Archive) AwaitedParts(ctx context.Context, id int64) ([]api.Part, error
 	return awaited, nil
 }
 
-// ShownSince returns from which time on a recorded meeting is new, and no history, by the
-// ways that the service itself showed a meeting's current part: from any time on where the
-// meeting was delivered, else from the first read of a list that shows it to the present
-// holder of an account that read the part. ok is false where there is no such way, as for
-// a part that only an imported file holds.
+// ShownSince returns from which time on a recorded meeting is new, and no history: from any
+// time on where it was delivered, else from the first read of a list that shows it to the
+// present holder of an account, whichever account was shown the part. ok is false where the
+// service itself did not show the meeting's current part, as where only an imported file holds it.
 func (a *Archive) ShownSince(ctx context.Context, id int64, part api.Part) (since time.Time, ok bool, err error) {
 	var at sql.NullInt64
 	err = a.db.R.QueryRowContext(ctx, `SELECT min(iif(
 			EXISTS (SELECT 1 FROM revisions r JOIN observations d ON d.revision_id = r.id WHERE r.recording_id = ?1 AND d.source = ?3), 0,
 			(SELECT min(f.at) FROM sightings s JOIN first_reads f USING (account, query, holder)
-				WHERE s.recording_id = ?1 AND s.account = o.account AND s.holder = `+holderTerm("o.account")+`)))
+				WHERE s.recording_id = ?1 AND s.holder = `+holderTerm("s.account")+`)))
 		FROM parts p JOIN observations o USING (revision_id) WHERE p.recording_id = ?1 AND p.part = ?2 AND o.source <> ?4`,
 		id, part, SourceWebhook, SourceImport).Scan(&at)
 	if err != nil {

@@ -214,6 +214,29 @@ func TestTheBackfillOfAnotherListDoesNotFire(t *testing.T) {
 	}
 }
 
+// A meeting that a list shows is new since the first read of that list, also where an account that
+// was added later is the first to be shown its summary. What the first read of the added account
+// alone shows stays history when the other account is shown it, too.
+func TestANewMeetingIsNewWhicheverAccountIsShownItsSummaryFirst(t *testing.T) {
+	s, a := newOverlay(t)
+	s.annsHook()
+	arrive(t, a, archive.SourceList, meeting(1)) // the first read of ann's list
+	added := testStart.Add(4*time.Hour + time.Minute)
+	arriveAt(t, a, "anns", archive.SourceList, added, newer(4, "transcript", "null", "default_summary", "null"))
+	s.caughtUp(t)
+	arriveAt(t, a, "second", archive.SourceList, added, newer(3))
+	arriveAt(t, a, "second", archive.SourceList, added, newer(4))
+	s.caughtUp(t)
+	if got := s.queued(); got != "4" {
+		t.Errorf("sent %q, want 4", got)
+	}
+	arriveAt(t, a, "anns", archive.SourceList, added.Add(time.Hour), newer(3, "default_summary", `{"markdown_formatted": "edited"}`))
+	s.caughtUp(t)
+	if got := s.queued(); got != "4" {
+		t.Errorf("sent %q after ann's list showed history, want 4", got)
+	}
+}
+
 // The first meeting of an account without history fires, and the first one after all others
 // were forgotten.
 func TestTheFirstMeetingOfAnEmptyListFires(t *testing.T) {

@@ -204,8 +204,8 @@ func (r *relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64, until t
 }
 
 // isNew reports whether a meeting is new and not history: its recording was finished
-// after the relay last went on from now, and after the first read of a list that shows it
-// to an account which was shown its summary; or it was delivered.
+// after the relay last went on from now, and after the first read of any list that shows it,
+// where an account was shown its summary; or it was delivered.
 func (r *relay) isNew(ctx context.Context, row *archive.Row) (bool, error) {
 	if row.Gone {
 		return false, nil
