@@ -49,6 +49,34 @@ func TestListsComeWholeInPages(t *testing.T) {
 	}
 }
 
+// TestPeopleWhoChangePlacesBetweenPages has somebody of a later page rise to the top of the list,
+// and two of the first page change places.
+func TestPeopleWhoChangePlacesBetweenPages(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	c := connect(t, s)
+	list := func(limit int, cursor string) (a peopleAnswer, problem string) {
+		problem = call(t, c, "list_people", map[string]any{"limit": limit, "cursor": cursor}, &a)
+		return a, problem
+	}
+	id := 9000
+	raise := func(p person, meetings int) {
+		for range meetings {
+			id++
+			archivetest.Apply(t, s.Archive, archivetest.Epoch, fmt.Appendf(nil, `{"recording_id":%d,"recorded_by":{"name":%q,"email":%q}}`, id, p.Name, p.Names[0]))
+		}
+	}
+	all, _ := list(200, "")
+	first, _ := list(4, "")
+	raise(all.People[1], all.People[0].Meetings)
+	if next, problem := list(4, first.NextCursor); problem != "" || next.People[0].Names[0] != all.People[4].Names[0] {
+		t.Errorf("after two of the first page changed places: %+v, %q", next.People, problem)
+	}
+	raise(all.People[5], 2*all.People[0].Meetings+1)
+	if next, problem := list(4, first.NextCursor); !strings.Contains(problem, "begin again") {
+		t.Errorf("after somebody came to the first page: %+v, %q", next.People, problem)
+	}
+}
+
 // TestTrendsSayWhatIsLeftOut counts a word of 130 months, teams and people: the answer has the
 // latest months, or 120 of the others, and says that there are more.
 func TestTrendsSayWhatIsLeftOut(t *testing.T) {

@@ -1,8 +1,8 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"minutebook/archive/roster"
 	"minutebook/search"
 	"minutebook/search/text"
 )
@@ -39,11 +40,10 @@ type person struct {
 	Done     int      `json:"done_action_items,omitempty"`
 }
 
+// errPeopleCursor is the error of a cursor that goes on from other people than the list begins with.
+var errPeopleCursor = errors.New("cursor is not the next_cursor of an answer, or people have changed places since: begin again without cursor")
+
 func (s *Server) listPeople(ctx context.Context, _ *sdk.CallToolRequest, a peopleArgs) (*sdk.CallToolResult, peopleAnswer, error) {
-	first, err := strconv.Atoi(cmp.Or(a.Cursor, "0")) // among those with the name
-	if err != nil || first < 0 {
-		return nil, peopleAnswer{}, errCursor
-	}
 	view, err := s.view(ctx)
 	if err != nil {
 		return nil, peopleAnswer{}, s.publicError("listing people", err)
@@ -52,20 +52,38 @@ func (s *Server) listPeople(ctx context.Context, _ *sdk.CallToolRequest, a peopl
 	if err != nil {
 		return nil, peopleAnswer{}, s.publicError("listing people", err)
 	}
-	limit, wanted := clampLimit(a.Limit, 50, 200), text.Fold(a.Name)
-	out := peopleAnswer{People: []person{}}
-	for _, p := range people {
-		if !slices.ContainsFunc(p.Names, func(name string) bool { return strings.Contains(text.Fold(name), wanted) }) {
-			continue
-		}
-		if out.Total++; out.Total > first && len(out.People) < limit {
-			out.People = append(out.People, person{p.Name, p.Names, p.Meetings, p.Spoke, p.Share(), s.formatDate(p.Last), p.Open, p.Done})
+	wanted := text.Fold(a.Name)
+	people = slices.DeleteFunc(people, func(p roster.Person) bool {
+		return !slices.ContainsFunc(p.Names, func(name string) bool { return strings.Contains(text.Fold(name), wanted) })
+	})
+	first := 0
+	if a.Cursor != "" {
+		number, _, _ := strings.Cut(a.Cursor, "-")
+		if first, err = strconv.Atoi(number); err != nil || first < 0 || first > len(people) || a.Cursor != cursorAfter(people[:first]) {
+			return nil, peopleAnswer{}, errPeopleCursor
 		}
 	}
-	if next := first + len(out.People); len(out.People) > 0 && next < out.Total {
-		out.NextCursor = strconv.Itoa(next)
+	next := min(first+clampLimit(a.Limit, 50, 200), len(people))
+	out := peopleAnswer{People: []person{}, Total: len(people)}
+	for _, p := range people[first:next] {
+		out.People = append(out.People, person{p.Name, p.Names, p.Meetings, p.Spoke, p.Share(), s.formatDate(p.Last), p.Open, p.Done})
+	}
+	if next < len(people) {
+		out.NextCursor = cursorAfter(people[:next])
 	}
 	return nil, out, nil
+}
+
+// cursorAfter names the people that were shown, in whatever order. As long as the list begins
+// with the same ones, the rest of it has nobody twice and lacks nobody.
+func cursorAfter(shown []roster.Person) string {
+	var keys []string
+	for _, p := range shown {
+		keys = append(keys, p.Key)
+	}
+	slices.Sort(keys)
+	sum := sha256.Sum256([]byte(strings.Join(keys, "\x00")))
+	return fmt.Sprintf("%d-%x", len(keys), sum[:8])
 }
 
 type trendsArgs struct {
