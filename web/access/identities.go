@@ -209,7 +209,7 @@ func (d *DB) endIdentities(ctx context.Context, tx *sql.Tx, person int64, addres
 	}
 	// An audit that was pruned does not tell whether the password is older.
 	_, err = tx.ExecContext(ctx, `UPDATE people SET password = NULL WHERE id = ?1 AND ((SELECT at FROM audit ORDER BY seq LIMIT 1) > ?2
-		OR EXISTS (SELECT 1 FROM audit WHERE kind = ?3 AND ids ->> '$.person' = ?1 AND at >= ?2))`, person, since, PasswordSet)
+		OR EXISTS (SELECT 1 FROM audit WHERE kind IN (?3, ?4) AND ids ->> '$.person' = ?1 AND at >= ?2))`, person, since, PasswordSet, InvitationAccepted)
 	if err != nil {
 		return fmt.Errorf("end password: %w", err)
 	}

@@ -85,6 +85,20 @@ func TestAnAliasThatIsTakenLetsNobodyIn(t *testing.T) {
 	f.checkChain(t, "at the end")
 }
 
+// TestAPasswordByAnInvitationEndsWithTheAlias: the owner of an alias accepts an invitation for the
+// person who has it.
+func TestAPasswordByAnInvitationEndsWithTheAlias(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	ann := f.add(t, "ann@example.com", true)
+	wantErr(t, "give the alias", f.AddAddress(ctx, ActorCommand, ann.ID, "xavier@example.com"), nil)
+	f.enter(t, claimsOf("xavier@example.com"))
+	_, err := f.AcceptInvitation(ctx, f.invite(t, ann), password)
+	wantErr(t, "Xavier accepts", err, nil)
+	wantErr(t, "take the alias", f.RemoveAddress(ctx, ActorCommand, ann.ID, "xavier@example.com"), nil)
+	_, err = f.CheckPassword(ctx, "ann@example.com", password)
+	wantErr(t, "Xavier's password", err, ErrSignIn)
+}
+
 // TestAnAddressThatIsTakenMovesItsIdentity gives an alias to another person, who is then the
 // one as whom its owner enters, with either order of the sign-ins.
 func TestAnAddressThatIsTakenMovesItsIdentity(t *testing.T) {
