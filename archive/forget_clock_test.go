@@ -61,13 +61,13 @@ func TestNobodyWaitsForTheClockBehindASlowCommit(t *testing.T) {
 func TestNobodyWaitsForADatabaseThatOpens(t *testing.T) {
 	migrations := fstest.MapFS{"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x TEXT);")}}
 	duringACommit(t, func(a *archive.Archive, begin func(work func() error)) {
-		begin(func() error { _, err := a.SideDB(context.Background(), "first.db", migrations); return err })
+		begin(func() error { _, err := a.SideDB(context.Background(), "first.db", migrations, nil); return err })
 		if _, _, err := a.Forgetting(context.Background()); err != nil {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if _, err := a.SideDB(ctx, "second.db", migrations); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := a.SideDB(ctx, "second.db", migrations, nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the second database: %v", err)
 		}
 	})

@@ -304,8 +304,9 @@ func (a *Archive) DB() *sqlite.DB { return a.db }
 // SideDB opens, creating it when missing, another database of the data
 // directory, such as service.db, and brings it to the newest of the given
 // migrations (*.sql at the root of the file system). It is closed with the
-// archive and is part of backup, verify and forget. Opening a name twice fails.
-func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*sqlite.DB, error) {
+// archive and is part of backup, verify and forget. Opening a name twice fails. Where
+// prepare, which may be nil, fails with the database, it is not open.
+func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS, prepare func(*sqlite.DB) error) (*sqlite.DB, error) {
 	if name != filepath.Base(name) || filepath.Ext(name) != ".db" {
 		return nil, fmt.Errorf("open side database: %q is not a plain *.db name", name)
 	}
@@ -337,6 +338,11 @@ func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*s
 	}
 	if err := a.noteCreated(ctx, name); err != nil {
 		return nil, errors.Join(err, db.Close())
+	}
+	if prepare != nil {
+		if err := prepare(db); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -59,7 +59,7 @@ func TestAMissingDatabaseIsNoFirstStart(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				_, err = a.SideDB(context.Background(), "service.db", migrations)
+				_, err = a.SideDB(context.Background(), "service.db", migrations, nil)
 				return a, errors.Join(err)
 			}
 			a, err := open()
@@ -172,7 +172,7 @@ func TestVerifyChecksDatabasesThatAreNotOpen(t *testing.T) {
 		o := Options{Dir: dir, Create: true, Logger: zerolog.Nop()}
 		a, err := Open(t.Context(), o)
 		must(t, err)
-		_, err = a.SideDB(t.Context(), "notes.db", fstest.MapFS{"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x TEXT);")}})
+		_, err = a.SideDB(t.Context(), "notes.db", fstest.MapFS{"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x TEXT);")}}, nil)
 		must(t, err)
 		must(t, a.Close())
 		path := filepath.Join(dir, "notes.db")

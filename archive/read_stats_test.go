@@ -113,16 +113,16 @@ func TestMarksSurviveAndAreFoundByPrefix(t *testing.T) {
 func TestSideDatabases(t *testing.T) {
 	a := newArchive(t)
 	migrations := fstest.MapFS{"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x TEXT);")}}
-	if _, err := a.SideDB(t.Context(), "service.db", migrations); err != nil {
+	if _, err := a.SideDB(t.Context(), "service.db", migrations, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"service.db", "archive.db", "../x.db", "x"} {
-		if _, err := a.SideDB(t.Context(), name, migrations); err == nil {
+		if _, err := a.SideDB(t.Context(), name, migrations, nil); err == nil {
 			t.Errorf("side database %q was opened", name)
 		}
 	}
 	a.Close()
-	if _, err := a.SideDB(t.Context(), "other.db", migrations); !errors.Is(err, ErrClosed) {
+	if _, err := a.SideDB(t.Context(), "other.db", migrations, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("after close: %v; want ErrClosed", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/internal/residue"
 )
@@ -136,4 +137,19 @@ func mentions(t *testing.T, dir, text string) (files []string) {
 		}
 	}
 	return files
+}
+
+// TestAServiceThatFailsToOpenIsNotOpen: it hinders neither forgetting nor the next that opens.
+func TestAServiceThatFailsToOpenIsNotOpen(t *testing.T) {
+	a := openTestArchive(t, ArchiveDir(t))
+	arrive(t, a, archive.SourceList, newer(1))
+	if _, err := New(t.Context(), Options{Archive: a, Window: "other"}); err == nil {
+		t.Fatal("opened with a window that does not exist")
+	}
+	if _, err := a.Forget(t.Context(), 1, "asked to"); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(t.Context(), Options{Archive: a}); err != nil {
+		t.Error(err)
+	}
 }

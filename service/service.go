@@ -20,6 +20,7 @@ import (
 	"minutebook/archive"
 	"minutebook/internal/outbound"
 	"minutebook/internal/signature"
+	"minutebook/internal/sqlite"
 	"minutebook/sample"
 	"minutebook/service/fault"
 	"minutebook/service/limit"
@@ -146,14 +147,14 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 	if s.faults, err = fault.Parse(opts.Faults); err != nil {
 		return nil, fmt.Errorf("open service: %w", err)
 	}
-	db, err := s.archive.SideDB(ctx, DatabaseName, Migrations())
+	_, err = s.archive.SideDB(ctx, DatabaseName, Migrations(), func(db *sqlite.DB) error {
+		s.store = store{db: db, now: s.now, rand: s.opts.Rand, archive: s.archive}
+		return s.start(ctx)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open service: %w", err)
 	}
-	s.store = store{db: db, now: s.now, rand: s.opts.Rand, archive: s.archive}
-	if err := s.start(ctx); err != nil {
-		return nil, fmt.Errorf("open service: %w", err)
-	}
+	s.archive.OnForget("service", s.forget)
 	return s, nil
 }
 
@@ -202,7 +203,6 @@ func (s *Service) start(ctx context.Context) error {
 	s.cursors = cursors{secret}
 	s.mirror = mirror.New(s.archive, s.opts.Imported || s.opts.Sandbox)
 	s.strict = strict.New()
-	s.archive.OnForget("service", s.forget)
 	if err := s.startLimits(ctx); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ var emptyArchive = sync.OnceValues(func() (files map[string][]byte, err error) {
 	}
 	sql, err := fs.Sub(migrations, "migrations")
 	if err == nil {
-		_, err = a.SideDB(ctx, "service.db", sql)
+		_, err = a.SideDB(ctx, "service.db", sql, nil)
 	}
 	if err = errors.Join(err, a.Close()); err != nil {
 		return nil, err

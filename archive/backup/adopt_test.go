@@ -203,7 +203,7 @@ func TestAdoptRefusesALaterSchema(t *testing.T) {
 	a := archivetest.New(t)
 	deliver(t, a, 1, "pelican")
 	schemas := map[string]fs.FS{"notes.db": os.DirFS("../notes/migrations")}
-	_, err := a.SideDB(t.Context(), "notes.db", schemas["notes.db"])
+	_, err := a.SideDB(t.Context(), "notes.db", schemas["notes.db"], nil)
 	must(t, err)
 	all := []string{"archive.db", "inbox.db", "notes.db"}
 	for _, later := range all {

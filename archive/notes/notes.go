@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Now == nil {
 		o.Now = o.Archive.Now
 	}
-	db, err := o.Archive.SideDB(ctx, Name, Migrations())
+	db, err := o.Archive.SideDB(ctx, Name, Migrations(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
 	}

@@ -85,11 +85,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	db, err := o.Archive.SideDB(ctx, Name, Migrations())
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", Name, err)
-	}
-	d := &DB{archive: o.Archive, db: db, now: o.Now,
+	d := &DB{archive: o.Archive, now: o.Now,
 		log: o.Logger.With().Str("room", "access").Logger(), hashing: make(chan struct{}, maxHashing), bell: newBell(), endOutlets: o.EndOutlets}
 	for _, raw := range o.AccountKeys {
 		key, err := newAccountKey(raw)
@@ -98,10 +94,17 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		}
 		d.keys = append(d.keys, key)
 	}
-	if err := d.renewSecrets(ctx); err != nil {
-		return nil, err
+	_, err := o.Archive.SideDB(ctx, Name, Migrations(), func(db *sqlite.DB) error {
+		d.db = db
+		if err := d.renewSecrets(ctx); err != nil {
+			return err
+		}
+		return d.noteEpoch(ctx)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", Name, err)
 	}
-	return d, d.noteEpoch(ctx)
+	return d, nil
 }
 
 // noteEpoch remembers the archive's epoch, and records a restore when it is another

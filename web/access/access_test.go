@@ -2,6 +2,7 @@ package access
 
 import (
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -120,4 +121,18 @@ func (f *fixture) putUsers(t *testing.T, statuses map[string]string) {
 	if err := f.archive.PutUsers(t.Context(), "local", users); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestADatabaseThatFailsToOpenIsNotOpen: a later try opens it.
+func TestADatabaseThatFailsToOpenIsNotOpen(t *testing.T) {
+	dir := archivetest.Dir(t)
+	wantErr(t, "close", openFixture(t, dir).archive.Close(), nil)
+	path := filepath.Join(dir, Name)
+	archivetest.Damage(t, path, `DELETE FROM known_epoch; CREATE TRIGGER full BEFORE INSERT ON known_epoch BEGIN SELECT raise(ABORT, 'full'); END`)
+	a := archivetest.Open(t, dir)
+	if _, err := Open(t.Context(), Options{Archive: a, Logger: zerolog.Nop()}); err == nil {
+		t.Fatal("opened without its epoch")
+	}
+	archivetest.Damage(t, path, `DROP TRIGGER full`)
+	fixtureOf(t, a)
 }
