@@ -20,6 +20,9 @@ func (x *Index) build(ctx context.Context, serving, g *generation) error {
 	if err := x.fillGeneration(ctx, serving, g); err != nil {
 		return err
 	}
+	if err := x.overtake(ctx, serving, g); err != nil {
+		return err
+	}
 	if err := g.flush(ctx); err != nil {
 		return err
 	}
@@ -30,6 +33,22 @@ func (x *Index) build(ctx context.Context, serving, g *generation) error {
 	if serving != g {
 		x.columns.forgetStore(serving.meetings)
 		return serving.remove()
+	}
+	return nil
+}
+
+// overtake has a generation whose walk has ended follow the archive as far as the serving one
+// did: what was found, or was reached for [Index.Reached], stays so under its successor.
+func (x *Index) overtake(ctx context.Context, serving, g *generation) error {
+	to := serving.position()
+	for at := g.position(); at.Epoch == to.Epoch && at.Seq < to.Seq; at = g.position() {
+		more, err := x.follow(ctx, g)
+		if errors.Is(err, archive.ErrForeignEpoch) {
+			return nil // neither is of the archive as it is now
+		}
+		if err != nil || !more {
+			return err
+		}
 	}
 	return nil
 }

@@ -92,6 +92,42 @@ func TestARebuildSaysWhy(t *testing.T) {
 	}
 }
 
+// TestASuccessorLacksNothing has a meeting arrive, and found, while the index is built anew: it is
+// found as well once the successor answers.
+func TestASuccessorLacksNothing(t *testing.T) {
+	h, ctx := newFixture(t), t.Context()
+	x := h.index
+	x.busy = func() bool { return true } // the walk has more than one step
+	for i := range 2 * busyMeetings {
+		h.add(meeting(int64(i+1), "Plan", "en", day(1+i), nil, nil))
+	}
+	h.catchUp()
+	serving := x.serving
+	next, err := x.startNext(ctx, serving)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := x.readChunk(ctx, next, next.buildState())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.writeChunk(ctx, next, first); err != nil {
+		t.Fatal(err)
+	}
+	h.add(meeting(77, "Walrus", "en", day(28), nil, nil)) // which the rest of the walk does not meet
+	if _, err := x.follow(ctx, serving); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := x.Reached(everyone)
+	if err := x.build(ctx, serving, next); err != nil {
+		t.Fatal(err)
+	}
+	after, whole := x.Reached(everyone)
+	if a := h.search(Request{Query: "walrus"}); x.serving != next || !whole || after != before || hitIDs(a) != "77" {
+		t.Errorf("generation %d finds %q at %v (%v), the one before was at %v", x.serving.number, hitIDs(a), after, whole, before)
+	}
+}
+
 // TestARebuildFillsNoDisk has a rebuild wait for room, before it begins and in the middle of
 // it: the index that answers follows the archive meanwhile, and the reason is told.
 func TestARebuildFillsNoDisk(t *testing.T) {
