@@ -139,7 +139,7 @@ func (s *snapshot) withoutField(m *matches, q *query.Query, facet string, loc *t
 	if err != nil || m.relaxed == "" {
 		return wide, err
 	}
-	return wide.and(s.withMost(m.terms)), nil
+	return wide.and(s.withMost(m.terms, m.set)), nil
 }
 
 // countFacet counts the values of one field. Of CRM matches it counts those that the

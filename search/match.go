@@ -57,7 +57,7 @@ func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
 	if err := m.readOthers(s); err != nil {
 		return nil, err
 	}
-	m.set.and(s.withMost(m.terms))
+	m.set.and(s.withMost(m.terms, m.set))
 	switch {
 	case m.set.size() == 0:
 	case p.question:
@@ -202,14 +202,12 @@ func (e evaluation) evaluateAnd(n *query.And, optional bool) (meetingSet, error)
 // a meeting must have where a query is loosened.
 const leastShare = 0.5
 
-// withMost finds the meetings that have the most of the rarest terms.
-func (s *snapshot) withMost(terms []*termMatch) meetingSet {
+// withMost finds the meetings that have the most of the rarest terms, by the best of some.
+func (s *snapshot) withMost(terms []*termMatch, among meetingSet) meetingSet {
 	weights := s.sumRarities(terms)
 	var most float64
-	for _, docs := range weights {
-		for _, w := range docs {
-			most = max(most, w)
-		}
+	for i, docs := range among {
+		eachDocument(docs, func(doc uint32) { most = max(most, weights[i][doc]) })
 	}
 	out := s.empty()
 	for i, docs := range weights {

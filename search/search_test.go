@@ -323,3 +323,21 @@ func TestRelaxed(t *testing.T) {
 		}
 	}
 }
+
+// TestRelaxedAmongWhatFiltersLeave has a meeting that a filter leaves out have all the words.
+func TestRelaxedAmongWhatFiltersLeave(t *testing.T) {
+	h := newFixture(t)
+	for i, c := range []struct{ kind, said string }{{"Review", "walrus"}, {"Call", "walrus penguin"}, {"Planning", "walrus penguin ostrich emu"}, {"Review", "nothing"}} {
+		h.add(meeting(int64(i+1), "Plan", "en", day(1+i), []utterance{{0, "Anna Lee", c.said}}, map[string]any{"meeting_type": c.kind}))
+	}
+	h.catchUp()
+	a := h.search(Request{Query: "walrus penguin ostrich emu zebra yak type:Review", Facets: true})
+	if hitIDs(a) != "1" || a.Relaxed == "" {
+		t.Errorf("it finds %q, says %q", hitIDs(a), a.Relaxed)
+	}
+	for _, f := range a.Facets {
+		if f.Field == "type" && fmt.Sprint(f.Values) != "[{Call 1} {Planning 1} {Review 1}]" {
+			t.Errorf("the types are %v", f.Values)
+		}
+	}
+}
