@@ -120,13 +120,13 @@ func (s *snapshot) countTrend(m *matches, r TrendsRequest, o *owners) (Trend, []
 		counts[i] = make([]int, seg.seg.FullSize())
 	}
 	budget := &readBudget{maxTrendRead}
-	words := 0
+	words, seen := 0, countedTerms{}
 	for _, t := range m.terms {
 		if t.stop {
 			continue
 		}
 		words++
-		exact, err := s.countOccurrences(counts, t, m.set, budget)
+		exact, err := s.countOccurrences(counts, t, m.set, seen, budget)
 		if err != nil {
 			return out, nil, err
 		}
@@ -149,17 +149,38 @@ func (s *snapshot) countTrend(m *matches, r TrendsRequest, o *owners) (Trend, []
 	return out, o.addUp(counts), nil
 }
 
-// countOccurrences adds the occurrences of a term in each meeting of a set: in the
-// transcript or, where the query looks only in other parts, there. It returns false when
-// a meeting may have more.
-func (s *snapshot) countOccurrences(counts [][]int, t *termMatch, set meetingSet, budget *readBudget) (bool, error) {
+// countedTerms are the terms and phrases that a trend has counted, where they are looked for:
+// an occurrence counts once, also where several words of the query mean it.
+type countedTerms map[countedTerm]bool
+
+type countedTerm struct{ speakers, field, term string }
+
+// add adds some terms and returns those that were not there yet.
+func (c countedTerms) add(in scope, field string, terms ...string) []string {
+	speakers := fmt.Sprintf("%q", in.speakers)
+	return slices.DeleteFunc(terms, func(term string) bool {
+		key := countedTerm{speakers, field, term}
+		isThere := c[key]
+		c[key] = true
+		return isThere
+	})
+}
+
+// countOccurrences adds the occurrences of a term in each meeting of a set that were not seen
+// before: in the transcript or, where the query looks only in other parts, there. It returns
+// false when a meeting may have more.
+func (s *snapshot) countOccurrences(counts [][]int, t *termMatch, set meetingSet, seen countedTerms, budget *readBudget) (bool, error) {
 	found := t.meetings.clone().and(set)
 	fields := []string{segment.FieldText}
 	if len(t.scope.fields) > 0 && !slices.Contains(t.scope.fields, segment.FieldText) {
 		fields = slices.DeleteFunc(slices.Clone(t.scope.fields), func(f string) bool { return f == segment.FieldCRM })
 	}
+	isRead := s.isReadWhereSaid(t.queryTerm)
+	passageTerm := t.word.term + " " + strings.Join(t.phrase, " ") // the space tells it from a word
 	switch {
-	case s.isReadWhereSaid(t.queryTerm):
+	case (isRead || len(t.phrase) > 0) && len(seen.add(t.scope, strings.Join(fields, " "), passageTerm)) == 0:
+		return true, nil
+	case isRead:
 		return s.countRead(counts, passage{[]string{t.word.term}, t.scope.speakers}, found, budget)
 	case len(t.phrase) > 0 && len(t.scope.speakers) == 0 && slices.Contains(fields, segment.FieldText):
 		return s.countPhrase(counts, t, found, budget)
@@ -169,14 +190,18 @@ func (s *snapshot) countOccurrences(counts [][]int, t *termMatch, set meetingSet
 		}
 		return found.size() == 0, nil
 	case len(t.scope.speakers) > 0:
-		return true, s.countSaid(counts, t, found)
+		return true, s.countSaid(counts, t, found, seen)
+	}
+	terms := map[string][]string{}
+	for _, field := range fields {
+		terms[field] = seen.add(t.scope, field, countedVariants(t, field)...)
 	}
 	return true, s.parallel(len(found), func(i int) error {
 		if found[i].IsEmpty() {
 			return nil
 		}
 		for _, field := range fields {
-			for _, term := range countedVariants(t, field) {
+			for _, term := range terms[field] {
 				if err := s.addTimes(counts[i], s.segments[i].terms, field, term, found[i]); err != nil {
 					return err
 				}
@@ -229,8 +254,8 @@ func (s *snapshot) addTimes(counts []int, terms *segment.TermReader, field, term
 
 // countSaid adds how often a word is said in the moments in which the speakers of its
 // scope speak.
-func (s *snapshot) countSaid(counts [][]int, t *termMatch, found meetingSet) error {
-	terms := countedVariants(t, segment.FieldText)
+func (s *snapshot) countSaid(counts [][]int, t *termMatch, found meetingSet, seen countedTerms) error {
+	terms := seen.add(t.scope, segment.FieldText, countedVariants(t, segment.FieldText)...)
 	for _, m := range s.spoken {
 		by, err := m.spokenBy(t.scope.speakers)
 		if err != nil {

@@ -52,6 +52,11 @@ func TestTrends(t *testing.T) {
 		{`"quarterly budget"`, TrendMonth, "4 2026-01=4"},         // one runs into the next entry
 		{"budget forecast", TrendMonth, "2 2026-03=2"},
 		{"budget OR forecast", TrendMonth, "8 2026-01=6 2026-02=0 2026-03=2"},
+		{"budget OR budgets", TrendMonth, "7 2026-01=6 2026-02=0 2026-03=1"}, // each occurrence once
+		{"budgets OR budg* OR budget~ OR in:transcript budget", TrendMonth, "7 2026-01=6 2026-02=0 2026-03=1"},
+		{"speaker:bob (budget OR budgets)", TrendMonth, "6 2026-01=6"},
+		{`"quarterly budget" OR "Quarterly Budget"`, TrendMonth, "4 2026-01=4"},
+		{"in:title (budget OR budgets)", TrendMonth, "1 2026-01=1"},
 		{"budget on:2026-03", TrendMonth, "1 2026-03=1"},
 		{"budget -forecast", TrendMonth, "6 2026-01=6"},
 		{"speaker:bob budget", TrendMonth, "6 2026-01=6"}, // in the moments in which Bob speaks
