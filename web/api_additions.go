@@ -118,17 +118,23 @@ func (s *server) apiLooked(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &q); err != nil {
 		return err
 	}
-	at, ours, err := s.places.find(q.Until)
-	switch {
-	case err != nil:
+	at, err := s.findPosition(q.Until)
+	if err != nil {
 		return err
-	case !ours:
-		return &failure{http.StatusConflict, "This position was named before a restart: read the news again."}
 	}
 	if err := s.Notes.SetLooked(r.Context(), personOf(r.Context()), at.Position); err != nil {
 		return err
 	}
 	return answerJSON(w, r, q)
+}
+
+// findPosition returns the place in the news that an answer named.
+func (s *server) findPosition(name string) (vantage, error) {
+	at, ours, err := s.places.find(name)
+	if err == nil && !ours {
+		err = &failure{http.StatusConflict, "This position was named before a restart: read the news again."}
+	}
+	return at, err
 }
 
 // savedJSON is a saved search.

@@ -24,7 +24,8 @@ import (
 // changeWait is how long a request for changes waits for one.
 const changeWait = 25 * time.Second
 
-// vantage is a position in the change log, and a digest of the meetings that its reader sees there.
+// vantage is a position in the change log, and a digest of the meetings that its reader sees there;
+// in the cursor of news, the position up to which their first page looked.
 type vantage struct {
 	archive.Position
 	sight uint64

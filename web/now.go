@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"minutebook/archive/roster"
 )
 
-// mostNews is how many meetings the page of news shows.
+// mostNews is how many meetings a page of news shows.
 const mostNews = 100
 
 // firstNews is how far back the news begin for a person who never looked.
@@ -24,7 +25,8 @@ type nowPage struct {
 	Never bool      // the visitor has not looked yet
 	News  []newsItem
 	Total int
-	Until string // the name of the position up to which the page looked
+	Until string // the name of the position up to which the page looked, or the first page before it
+	next  string // the name of a place from which the next page goes on; empty after the last one
 }
 
 // newsItem is a meeting that arrived or changed.
@@ -64,8 +66,9 @@ func (s *server) countNews(ctx context.Context, view roster.View) (int, error) {
 	return total, err
 }
 
-// readNews returns the news for the visitor of a request.
-func (s *server) readNews(ctx context.Context, limit int) (p nowPage, err error) {
+// readNews returns a page of the news for the visitor of a request: the first one, or one that
+// goes on from a place, which holds until where the first one looked.
+func (s *server) readNews(ctx context.Context, from vantage) (p nowPage, err error) {
 	after, since, never, err := s.newsBegin(ctx)
 	if err != nil {
 		return p, err
@@ -75,9 +78,18 @@ func (s *server) readNews(ctx context.Context, limit int) (p nowPage, err error)
 	if err != nil {
 		return p, err
 	}
-	news, total, until, err := s.Roster.News(ctx, view, after, limit)
+	news, total, until, err := s.Roster.News(ctx, view, after, math.MaxInt)
 	if err != nil {
 		return p, err
+	}
+	if from.Epoch == until.Epoch { // otherwise the archive was restored: the first page is shown
+		until.Seq = min(until.Seq, int64(from.sight)) //nolint:gosec // it was a position
+		news = slices.DeleteFunc(news, func(n roster.News) bool { return n.Last >= from.Seq })
+	}
+	if len(news) > mostNews {
+		news = news[:mostNews]
+		last := archive.Position{Epoch: until.Epoch, Seq: news[mostNews-1].Last}
+		p.next = s.places.name(vantage{last, uint64(until.Seq)}) //nolint:gosec // never negative
 	}
 	p.Since, p.Total, p.Until = since.In(s.Location), total, s.places.name(vantage{Position: until})
 	p.News, err = s.newsItems(ctx, view.Viewer, news, after)
@@ -145,7 +157,7 @@ func changeName(c archive.Change, row *archive.Row) string {
 
 // now answers /now.
 func (s *server) now(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.readNews(r.Context(), mostNews)
+	p, err := s.readNews(r.Context(), vantage{})
 	if err != nil {
 		return err
 	}
@@ -168,9 +180,16 @@ func (s *server) setLooked(w http.ResponseWriter, r *http.Request) error {
 	return s.seeOther(w, r, "/now")
 }
 
-// apiNow answers with the meetings that arrived or changed since the visitor last looked.
+// apiNow answers with the meetings that arrived or changed since the visitor last looked: ?cursor.
 func (s *server) apiNow(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.readNews(r.Context(), mostNews)
+	var from vantage
+	if cursor := r.URL.Query().Get("cursor"); cursor != "" {
+		var err error
+		if from, err = s.findPosition(cursor); err != nil {
+			return err
+		}
+	}
+	p, err := s.readNews(r.Context(), from)
 	if err != nil {
 		return err
 	}
@@ -186,7 +205,8 @@ func (s *server) apiNow(w http.ResponseWriter, r *http.Request) error {
 		Until string     `json:"until"`
 		Total int        `json:"total"`
 		News  []newsJSON `json:"meetings"`
-	}{p.Since.UTC().Truncate(time.Second), p.Until, p.Total, []newsJSON{}}
+		Next  string     `json:"next,omitempty"`
+	}{p.Since.UTC().Truncate(time.Second), p.Until, p.Total, []newsJSON{}, p.next}
 	for _, n := range p.News {
 		out.News = append(out.News, newsJSON{n.RecordingID, n.Title, api.TimeOf(n.Row.Start).String(), n.IsNew, notNil(n.Changes)})
 	}

@@ -261,6 +261,55 @@ func TestActionItemsAreTickedOffHere(t *testing.T) {
 	}
 }
 
+// TestNewsComeWholeInPages reads more news than a page has while one more meeting arrives, which
+// is all that is news when the visitor has looked.
+func TestNewsComeWholeInPages(t *testing.T) {
+	s := newSite(t)
+	recent := time.Now() // the archive of the tests dates changes by the machine's clock
+	s.now.Store(&recent)
+	var arrived []json.RawMessage
+	for id := range int64(2*mostNews + 1) {
+		arrived = append(arrived, meeting(id+1, "Weekly", "2026-03-05T10:00:00Z", ""))
+	}
+	s.apply(arrived...)
+	type page struct {
+		Next, Until string
+		Total       int
+		Meetings    []struct {
+			ID int64 `json:"recording_id"`
+		}
+	}
+	var p page
+	s.answer(200, "/api/v1/now", &p)
+	count, late := p.Total, int64(9000)
+	s.later(meeting(late, "Late", "2026-03-06T10:00:00Z", ""))
+	read := map[int64]int{}
+	for pages := 1; ; pages++ {
+		for _, m := range p.Meetings {
+			read[m.ID]++
+		}
+		if p.Next == "" || pages > 3 {
+			break
+		}
+		next := p.Next
+		p = page{}
+		s.answer(200, "/api/v1/now?cursor="+next, &p)
+	}
+	if count <= 2*mostNews || len(read) != count || read[late] != 0 {
+		t.Errorf("%d meetings in pages, want %d", len(read), count)
+	}
+	for id, times := range read {
+		if times != 1 {
+			t.Errorf("meeting %d comes %d times", id, times)
+		}
+	}
+	s.changes("/now/looked", url.Values{"until": {p.Until}}, "/now")
+	p = page{}
+	if s.answer(200, "/api/v1/now", &p); len(p.Meetings) != 1 || p.Meetings[0].ID != late {
+		t.Errorf("news after looking: %+v", p.Meetings)
+	}
+}
+
 func TestNowTellsWhatArrivedSinceOneLooked(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSite(t)
