@@ -232,13 +232,10 @@ const lockPatience = 3 * time.Second
 // examineLocks looks for databases that another program keeps from being written. It reports
 // whether the calls of accounts, which are counted in one of them, can be tried.
 func (e *examination) examineLocks(ctx context.Context, patience time.Duration) (callable bool) {
-	paths, err := filepath.Glob(filepath.Join(e.h.Archive.Dir(), "*.db"))
-	if err != nil {
-		paths = nil // the pattern is right
-	}
+	names, _ := fs.Glob(os.DirFS(e.h.Archive.Dir()), "*.db") // the pattern is right
 	callable = true
-	for _, path := range paths {
-		if err := sqlite.CheckLock(ctx, path, patience); errors.Is(err, sqlite.ErrLocked) {
+	for _, name := range names {
+		if err := sqlite.CheckLock(ctx, filepath.Join(e.h.Archive.Dir(), name), patience); errors.Is(err, sqlite.ErrLocked) {
 			callable = false
 			e.add("databases", SeverityError, RemedyOf(err), "nothing is received, and no account is tried here: %v", err)
 		}

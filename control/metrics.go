@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -152,10 +153,10 @@ func number(b bool) float64 {
 // databaseSizes returns the sizes of the databases in a data directory.
 func databaseSizes(dir string) map[string]int64 {
 	sizes := map[string]int64{}
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.db*")) // the pattern is good
-	for _, path := range paths {
-		name, _, _ := strings.Cut(filepath.Base(path), ".")
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+	files, _ := fs.Glob(os.DirFS(dir), "*.db*") // the pattern is good
+	for _, file := range files {
+		name, _, _ := strings.Cut(file, ".")
+		if info, err := os.Stat(filepath.Join(dir, file)); err == nil && info.Mode().IsRegular() {
 			sizes[name] += info.Size()
 		}
 	}

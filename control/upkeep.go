@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -236,13 +237,13 @@ func (h Deps) proveNewest(ctx context.Context) (backup.Proof, error) {
 
 // checkRoom fails when the databases do not fit a second time on their disk.
 func (h Deps) checkRoom() error {
-	paths, err := filepath.Glob(filepath.Join(h.Archive.Dir(), "*.db"))
+	names, err := fs.Glob(os.DirFS(h.Archive.Dir()), "*.db")
 	if err != nil {
 		return fmt.Errorf("prove the backup: %w", err)
 	}
 	var need int64
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil {
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(h.Archive.Dir(), name)); err == nil {
 			need += info.Size()
 		}
 	}

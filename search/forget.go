@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -168,12 +169,13 @@ func (s *store) leftovers() (leftover, error) {
 			current[filepath.Base(p.Path())] = true
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(s.path, "store", "*.zap"))
+	dir := filepath.Join(s.path, "store")
+	files, err := fs.Glob(os.DirFS(dir), "*.zap")
 	if err != nil {
 		return 0, err
 	}
-	for _, f := range files {
-		if _, err := os.Stat(f); err == nil && !current[filepath.Base(f)] {
+	for _, name := range files {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil && !current[name] {
 			return filesLeft, nil
 		}
 	}

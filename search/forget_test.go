@@ -177,6 +177,21 @@ func TestForgetTheOnlyMeeting(t *testing.T) {
 	}
 }
 
+// TestForgetSeesFilesBehindABracket: the path of a data directory is no pattern.
+func TestForgetSeesFilesBehindABracket(t *testing.T) {
+	h := &fixture{t: t, dir: filepath.Join(t.TempDir(), "minutes [team]")}
+	h.open()
+	t.Cleanup(h.close)
+	s := h.index.serving.moments
+	old := filepath.Join(s.path, "store", "old.zap")
+	if err := os.WriteFile(old, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := s.leftovers(); err != nil || left != filesLeft {
+		t.Errorf("with a file of no current segment: %d, %v", left, err)
+	}
+}
+
 // TestForgetEndsWithItsContext forgets while the index is being written, as long builds do.
 func TestForgetEndsWithItsContext(t *testing.T) {
 	h := newFixture(t)

@@ -83,16 +83,16 @@ func (r *restore) adopt(ctx context.Context, o AdoptOptions) (result Adopted, er
 	if _, err := archive.CheckSchemas(ctx, r.Dir, o.Schemas); err != nil {
 		return result, err
 	}
-	paths, err := filepath.Glob(filepath.Join(r.Dir, "*.db"))
+	names, err := fs.Glob(os.DirFS(filepath.Clean(r.Dir)), "*.db")
 	if err != nil {
 		return result, err
 	}
-	for _, path := range paths {
-		if err := checkReplica(ctx, path); err != nil {
-			return result, fmt.Errorf("check %s: %w", filepath.Base(path), err)
+	for _, name := range names {
+		if err := checkReplica(ctx, filepath.Join(r.Dir, name)); err != nil {
+			return result, fmt.Errorf("check %s: %w", name, err)
 		}
-		if path != main {
-			result.Databases = append(result.Databases, filepath.Base(path))
+		if name != filepath.Base(main) {
+			result.Databases = append(result.Databases, name)
 		}
 	}
 	if result.Again, err = r.reapply(ctx); err != nil {

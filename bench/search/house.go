@@ -173,9 +173,9 @@ func (h *house) sizes() {
 		}
 	}
 	for _, part := range []string{"meetings", "moments"} {
-		dirs, _ := filepath.Glob(filepath.Join(index, "*", part))
+		dirs, _ := fs.Glob(os.DirFS(index), "*/"+part)
 		for _, dir := range dirs {
-			size, n := sizeOf(dir)
+			size, n := sizeOf(filepath.Join(index, dir))
 			fmt.Printf("%s: %.0f MB in %d files, %.2f of the text\n", part, float64(size)/1e6, n, float64(size)/float64(h.text))
 		}
 	}

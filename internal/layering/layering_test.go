@@ -1,9 +1,11 @@
 package layering
 
 import (
+	"bytes"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -164,6 +166,25 @@ func TestFoldersAreListedAtAGlance(t *testing.T) {
 		if n > maxFiles {
 			t.Errorf("%s has %d files; join some, or make a package of those that belong together", folder, n)
 		}
+	}
+}
+
+// TestNoDirectoryIsAPattern: filepath.Glob finds nothing in a directory whose path has a bracket.
+func TestNoDirectoryIsAPattern(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	read := 0
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		if read++; bytes.Contains(source, []byte("filepath.Glob(")) {
+			t.Errorf("%s calls filepath.Glob: call fs.Glob with os.DirFS of the directory", path)
+		}
+		return err
+	})
+	if err != nil || read < 400 {
+		t.Fatalf("%d files, %v", read, err)
 	}
 }
 

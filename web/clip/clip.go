@@ -61,12 +61,12 @@ func New(dir string) *Cutter {
 // DeleteUnfinished deletes the temporary files that a crash has left in dir. No cutter is
 // in use there yet.
 func DeleteUnfinished(dir string) error {
-	left, err := filepath.Glob(filepath.Join(dir, tempPattern))
+	left, err := fs.Glob(os.DirFS(dir), tempPattern)
 	if err != nil {
 		return err
 	}
-	for _, path := range left {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range left {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("delete an unfinished clip: %w", err)
 		}
 	}

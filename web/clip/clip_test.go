@@ -219,9 +219,9 @@ func TestOnlyFfmpegMayReadTheRecording(t *testing.T) {
 
 func TestCrashLeavesNoClip(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "minutes [team]")
 	left := filepath.Join(dir, strings.Replace(tempPattern, "*", "1", 1))
-	if err := os.WriteFile(left, nil, 0o600); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(left, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if err := DeleteUnfinished(dir); err != nil {

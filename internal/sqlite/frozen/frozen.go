@@ -5,6 +5,7 @@ package frozen
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,7 @@ var folders = map[string]string{
 // Each runs a test for each frozen file of the package under test, in a data directory with
 // its database and those of the same version.
 func Each(t *testing.T, test func(t *testing.T, file, dir string)) {
-	files, err := filepath.Glob(schemas + "/*.sql")
+	files, err := fs.Glob(os.DirFS("."), schemas+"/*.sql")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("frozen files: %v, %v", files, err)
 	}
