@@ -12,6 +12,7 @@ import (
 // Request asks for the meetings that answer a query.
 type Request struct {
 	Query     string         // in the language of docs/search.md; empty finds every meeting
+	Sort      string         // [query.SortDate] or [query.SortRelevance] in place of the order that the query asks for; "" leaves that
 	Within    int64          // only this meeting is found, as if id: were a part of the query; 0 means any
 	Viewer    archive.Viewer // only meetings that this person sees are found and counted
 	Limit     int            // meetings in the answer; 0 means 10, at most 100

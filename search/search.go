@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ func (x *Index) Search(ctx context.Context, r Request) (*Answer, error) {
 	if r.Location == nil {
 		r.Location = time.UTC
 	}
+	q.Sort = cmp.Or(r.Sort, q.Sort)
 	if r.Within != 0 {
 		q = q.Within(r.Within)
 	}

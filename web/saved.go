@@ -317,13 +317,11 @@ func (s *server) findSaved(ctx context.Context, saved notes.SavedSearch) ([]sear
 	if err != nil {
 		return nil, err
 	}
-	q, err := query.Parse(saved.Query)
-	if err != nil {
+	if _, err := query.Parse(saved.Query); err != nil {
 		return nil, nil //nolint:nilerr // the query language has changed: nothing is found
 	}
-	q.Sort = query.SortDate
-	request := s.searchRequestOf(ctx, viewer, saved.Person, q.String())
-	request.Limit, request.Moments, request.Whole = feedSize, 1, true
+	request := s.searchRequestOf(ctx, viewer, saved.Person, saved.Query)
+	request.Sort, request.Limit, request.Moments, request.Whole = query.SortDate, feedSize, 1, true
 	answer, err := s.Index.Search(ctx, request)
 	if err != nil {
 		return nil, err

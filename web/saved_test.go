@@ -108,7 +108,7 @@ func TestSavedSearchesAndTheirFeeds(t *testing.T) {
 func TestFeedsKnowTheirMeetings(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSite(t, json.RawMessage(strings.Replace(string(meeting(7, "TITLE", "2026-06-10T09:00:00Z", "")), "TITLE", `Walrus \u0001\ufffe & \u0000`, 1)))
-	words := strings.Repeat("walrus ", 8) // as many words as a question has
+	words := strings.Repeat("walrus ", 128) // as many words as a query may have, and more than a question has
 	saved, err := s.server.Notes.Save(t.Context(), 0, "Herd \x01", words)
 	must(t, err)
 	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, saved.ID, time.Time{})
