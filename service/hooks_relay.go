@@ -154,7 +154,8 @@ func (r *relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change
 
 // selectMeetings returns the meetings to decide, each once: the undecided ones that have waited long
 // enough, for the lists or at all, since the last decision, each minute those that wait for the lists,
-// or all of them where the directory changed, and those of changes. A new version of any part may make an undecided meeting readable again.
+// or all of them where the directory changed, and those of changes. A new version of any part may
+// make an undecided meeting readable again.
 func (r *relay) selectMeetings(waiting map[int64]time.Time, changes []archive.Change, now time.Time) []int64 {
 	var ids []int64
 	inDirectory := slices.ContainsFunc(changes, func(c archive.Change) bool { return c.Kind == archive.ChangeDirectory })
