@@ -126,7 +126,7 @@ func (a *Archive) RevisionJSON(ctx context.Context, id, revision int64) (api.Par
 // AwaitedParts returns the parts beside the summary that a meeting lacks because they were not
 // shown since its summary came: the summary was read alone, and no list that would have shown
 // the part has been read yet. All lists are read with the other parts, and only some with the
-// transcript. What shows a summary in a whole meeting shows all that there is.
+// transcript. A list, delivery or file that shows the summary shows all parts of the meeting.
 func (a *Archive) AwaitedParts(ctx context.Context, id int64) ([]api.Part, error) {
 	others := slices.DeleteFunc(api.Parts(), func(p api.Part) bool { return p == api.PartMeeting || p == api.PartSummary })
 	wanted, err := json.Marshal(others)

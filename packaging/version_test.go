@@ -66,16 +66,16 @@ func TestVersionWritesNothing(t *testing.T) {
 	in("git", "add", ".")
 	in("git", "-c", "user.name=Ann", "-c", "user.email=ann@own.example", "commit", "-q", "-m", "all")
 	commit := in("git", "rev-parse", "--short", "HEAD")
-	long := time.Unix(1_000_000_000, 0)
+	longAgo := time.Unix(1_000_000_000, 0)
 	checkVersion := func(want string) {
 		t.Helper()
-		if err := os.Chtimes(filepath.Join(dir, ".git"), long, long); err != nil {
+		if err := os.Chtimes(filepath.Join(dir, ".git"), longAgo, longAgo); err != nil {
 			t.Fatal(err)
 		}
 		if got := in(script); got != want {
 			t.Errorf("version %s, want %s", got, want)
 		}
-		if info, err := os.Stat(filepath.Join(dir, ".git")); err != nil || !info.ModTime().Equal(long) {
+		if info, err := os.Stat(filepath.Join(dir, ".git")); err != nil || !info.ModTime().Equal(longAgo) {
 			t.Errorf("version %s: .git was written to", want)
 		}
 	}

@@ -38,7 +38,8 @@ func (x *Index) build(ctx context.Context, serving, g *generation) error {
 }
 
 // overtake has a generation whose walk has ended follow the archive as far as the serving one
-// did: what was found, or was reached for [Index.Reached], stays so under its successor.
+// did: meetings that were found are found by its successor too, and [Index.Reached] goes back to
+// no earlier position.
 func (x *Index) overtake(ctx context.Context, serving, g *generation) error {
 	to := serving.position()
 	for at := g.position(); at.Epoch == to.Epoch && at.Seq < to.Seq; at = g.position() {

@@ -202,7 +202,8 @@ func (e evaluation) evaluateAnd(n *query.And, optional bool) (meetingSet, error)
 // a meeting must have where a query is loosened.
 const leastShare = 0.5
 
-// withMost finds the meetings that have the most of the rarest terms, by the best of some.
+// withMost finds the meetings that have the most of the rarest terms: at least leastShare of
+// those that the best meeting of a set has.
 func (s *snapshot) withMost(terms []*termMatch, among meetingSet) meetingSet {
 	weights := s.sumRarities(terms)
 	var most float64

@@ -15,8 +15,8 @@ import (
 )
 
 // undecidedFor is how long a webhook waits until the lists tell whether its owner sees a
-// meeting, who recorded it, and what it has: an account's new meetings are listed every few
-// minutes. A list that shows the same again is no change, so the relay looks every lookEvery.
+// meeting, who recorded it, and which parts it has: an account's new meetings are listed every
+// few minutes. A list that shows the same again is no change, so the relay looks every lookEvery.
 const (
 	undecidedFor = time.Hour
 	lookEvery    = time.Minute

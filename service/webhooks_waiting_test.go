@@ -200,7 +200,7 @@ func TestAListThatComesDuringTheDecisionCounts(t *testing.T) {
 
 // A meeting that was listed before it was processed gets its summary by a call of its own. Its
 // webhook waits for the parts that it includes, which the next list or another call shows, and
-// is sent after an hour with what there is.
+// is sent after an hour with the parts that have come.
 func TestAWebhookWaitsForThePartsThatItIncludes(t *testing.T) {
 	const tasks = `[{"description":"Send the offer","user_generated":false,"completed":false,"recording_timestamp":"00:00:01","recording_playback_url":"https://x.example/","assignee":null}]`
 	none := []string{"transcript", "null", "default_summary", "null", "action_items", "null", "highlights", "null", "crm_matches", "null"}

@@ -109,8 +109,8 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	return l.applyStatus(ctx, t, d)
 }
 
-// postponeRefused puts a recording whose account the service makes wait back into the queue: another
-// account that sees the meeting is asked at once, the same one after a while.
+// postponeRefused puts a recording back into the queue after the service made its account wait.
+// Another account that sees the meeting is asked at once, the same one after longestBlock.
 func (l *downloader) postponeRefused(ctx context.Context, t *downloadTask, row archive.Download) error {
 	a, due, err := l.chooseRequester(ctx, row)
 	switch {
