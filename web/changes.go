@@ -24,8 +24,7 @@ import (
 // changeWait is how long a request for changes waits for one.
 const changeWait = 25 * time.Second
 
-// vantage is a position in the change log, and a digest of the meetings that its reader sees there;
-// in the cursor of news, the position up to which their first page looked.
+// vantage is a position in the change log, and a digest of the meetings that its reader sees there.
 type vantage struct {
 	archive.Position
 	sight uint64

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"minutebook/api"
@@ -26,7 +27,7 @@ type nowPage struct {
 	News  []newsItem
 	Total int
 	Until string // the name of the position up to which the page looked, or the first page before it
-	next  string // the name of a place from which the next page goes on; empty after the last one
+	next  string // the cursor of the next page; empty after the last one
 }
 
 // newsItem is a meeting that arrived or changed.
@@ -66,9 +67,19 @@ func (s *server) countNews(ctx context.Context, view roster.View) (int, error) {
 	return total, err
 }
 
-// readNews returns a page of the news for the visitor of a request: the first one, or one that
-// goes on from a place, which holds until where the first one looked.
-func (s *server) readNews(ctx context.Context, from vantage) (p nowPage, err error) {
+// readNews returns a page of the news for the visitor of a request: the first one, or with a
+// cursor the one that goes on from there, up to where the first one looked.
+func (s *server) readNews(ctx context.Context, cursor string) (p nowPage, err error) {
+	var last, first vantage // the last change of the page before, and where the first one looked
+	if cursor != "" {
+		before, until, _ := strings.Cut(cursor, ".")
+		if last, err = s.findPosition(before); err != nil {
+			return p, err
+		}
+		if first, err = s.findPosition(until); err != nil {
+			return p, err
+		}
+	}
 	after, since, never, err := s.newsBegin(ctx)
 	if err != nil {
 		return p, err
@@ -82,16 +93,16 @@ func (s *server) readNews(ctx context.Context, from vantage) (p nowPage, err err
 	if err != nil {
 		return p, err
 	}
-	if from.Epoch == until.Epoch { // otherwise the archive was restored: the first page is shown
-		until.Seq = min(until.Seq, int64(from.sight)) //nolint:gosec // it was a position
-		news = slices.DeleteFunc(news, func(n roster.News) bool { return n.Last >= from.Seq })
-	}
-	if len(news) > mostNews {
-		news = news[:mostNews]
-		last := archive.Position{Epoch: until.Epoch, Seq: news[mostNews-1].Last}
-		p.next = s.places.name(vantage{last, uint64(until.Seq)}) //nolint:gosec // never negative
+	if last.Epoch == until.Epoch { // otherwise the archive was restored: the first page is shown
+		until = first.Position
+		news = slices.DeleteFunc(news, func(n roster.News) bool { return n.Last >= last.Seq })
 	}
 	p.Since, p.Total, p.Until = since.In(s.Location), total, s.places.name(vantage{Position: until})
+	if len(news) > mostNews {
+		news = news[:mostNews]
+		last.Position = archive.Position{Epoch: until.Epoch, Seq: news[mostNews-1].Last}
+		p.next = s.places.name(last) + "." + p.Until
+	}
 	p.News, err = s.newsItems(ctx, view.Viewer, news, after)
 	return p, err
 }
@@ -157,7 +168,7 @@ func changeName(c archive.Change, row *archive.Row) string {
 
 // now answers /now.
 func (s *server) now(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.readNews(r.Context(), vantage{})
+	p, err := s.readNews(r.Context(), "")
 	if err != nil {
 		return err
 	}
@@ -182,14 +193,7 @@ func (s *server) setLooked(w http.ResponseWriter, r *http.Request) error {
 
 // apiNow answers with the meetings that arrived or changed since the visitor last looked: ?cursor.
 func (s *server) apiNow(w http.ResponseWriter, r *http.Request) error {
-	var from vantage
-	if cursor := r.URL.Query().Get("cursor"); cursor != "" {
-		var err error
-		if from, err = s.findPosition(cursor); err != nil {
-			return err
-		}
-	}
-	p, err := s.readNews(r.Context(), from)
+	p, err := s.readNews(r.Context(), r.URL.Query().Get("cursor"))
 	if err != nil {
 		return err
 	}
