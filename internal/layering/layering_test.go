@@ -37,8 +37,25 @@ var peers = map[string]bool{"receiver": true, "sync": true, "search": true, "ser
 
 func TestImportsPointDown(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	const root = "../.."
 	seen := map[string]bool{}
+	for _, path := range sources(t) {
+		if from := roomOf(path); from != "" && from != "bench" {
+			seen[from] = true
+			if err := checkFile(t, filepath.Join(root, path), filepath.ToSlash(filepath.Dir(path))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(seen) < 2 {
+		t.Fatalf("walked only %v: the test looks at the wrong folder", seen)
+	}
+}
+
+const root = "../.."
+
+// sources returns the paths of the module's Go files, below its root and without tests.
+func sources(t *testing.T) (paths []string) {
+	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -46,26 +63,16 @@ func TestImportsPointDown(t *testing.T) {
 		if d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git") {
 			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			path, err = filepath.Rel(root, path)
+			paths = append(paths, filepath.ToSlash(path))
 		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		from := roomOf(filepath.ToSlash(rel))
-		if from == "" || from == "bench" {
-			return nil
-		}
-		seen[from] = true
-		return checkFile(t, path, filepath.ToSlash(filepath.Dir(rel)))
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(paths) < 400 {
+		t.Fatalf("%d files, %v", len(paths), err)
 	}
-	if len(seen) < 2 {
-		t.Fatalf("walked only %v: the test looks at the wrong folder", seen)
-	}
+	return paths
 }
 
 // checkFile checks the imports of a file in the package from.
@@ -151,16 +158,9 @@ const maxFiles = 52
 
 func TestFoldersAreListedAtAGlance(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	const root = "../.."
 	files := map[string]int{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-			files[filepath.Dir(path)]++
-		}
-		return err
-	})
-	if err != nil || len(files) < 40 {
-		t.Fatalf("%d folders, %v", len(files), err)
+	for _, path := range sources(t) {
+		files[filepath.Dir(path)]++
 	}
 	for folder, n := range files {
 		if n > maxFiles {
@@ -172,19 +172,14 @@ func TestFoldersAreListedAtAGlance(t *testing.T) {
 // TestNoDirectoryIsAPattern: filepath.Glob finds nothing in a directory whose path has a bracket.
 func TestNoDirectoryIsAPattern(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	read := 0
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
+	for _, path := range sources(t) {
+		source, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			t.Fatal(err)
 		}
-		source, err := os.ReadFile(path)
-		if read++; bytes.Contains(source, []byte("filepath.Glob(")) {
+		if bytes.Contains(source, []byte("filepath.Glob(")) {
 			t.Errorf("%s calls filepath.Glob: call fs.Glob with os.DirFS of the directory", path)
 		}
-		return err
-	})
-	if err != nil || read < 400 {
-		t.Fatalf("%d files, %v", read, err)
 	}
 }
 
