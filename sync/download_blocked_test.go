@@ -90,32 +90,44 @@ func blockedAccount(t *testing.T, answer func(http.ResponseWriter, *http.Request
 	}
 }
 
-// A service that asks for patience with each request of a recording is asked once a minute for each
-// of them, and not at once again.
+// A service that asks for patience with a request of a recording is asked ever less, which is a
+// failure, and another account that sees the meeting is asked, too.
 func TestRequestsArePatientWithAService(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, rig.Meetings(2, rig.Today().Add(-time.Hour), time.Minute))
+		share(t, u, `{"recording_id": 1, "user": "`+bob+`", "level": "standard"}`)
 		inner, begin := u.Wire.Handler, time.Now()
 		var requests atomic.Int64
 		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/download") && time.Since(begin) < 10*time.Minute {
+			isAda := r.Header.Get("X-Api-Key") == u.Key
+			if isAda && r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/download") && time.Since(begin) < 12*time.Hour {
 				requests.Add(1)
 				w.Header().Set("Retry-After", "600")
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
+			if !isAda && time.Since(begin) < 10*time.Second {
+				time.Sleep(10 * time.Second) // ada is asked first
+			}
 			inner.ServeHTTP(w, r)
 		})
 		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{
+			{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
 		defer stop()
-		time.Sleep(10 * time.Minute)
-		if n := requests.Load(); n == 0 || n > 22 {
-			t.Errorf("two recordings were requested %d times in ten minutes", n)
+		time.Sleep(11 * time.Hour)
+		if n := requests.Load(); n == 0 || n > 10 {
+			t.Errorf("two recordings were requested %d times in eleven hours", n)
 		}
-		time.Sleep(time.Hour)
+		if d := queued(t, ar, 1); d.State != archive.DownloadDone || d.Account != "bob" {
+			t.Errorf("the recording that bob sees, too: %+v", d)
+		}
+		if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 1 || st.Failures[0].RecordingID != 2 {
+			t.Errorf("failures %+v, %v; want that of recording 2", st.Failures, err)
+		}
+		time.Sleep(48 * time.Hour)
 		if n := meetingCounts(t, ar).WithRecording; n != 2 {
 			t.Errorf("%d recordings were fetched afterwards", n)
 		}
