@@ -140,10 +140,21 @@ func (w *world) isShown(p *person, m *meeting) bool {
 // isForbidden reports whether the service forbade a person's account the recording of a meeting,
 // and still would: the share is limited, and nothing has changed since.
 func (w *world) isForbidden(p *person, m *meeting) bool {
-	w.oracle.mu.Lock()
-	at := w.oracle.forbade[fmt.Sprint(p.email, " ", m.id)]
-	w.oracle.mu.Unlock()
+	at := w.oracle.forbidden(p, m)
 	return w.org.isLimited(p, m) && w.isShown(p, m) && at.After(m.sharedAt) && at.After(w.userChanged) && !w.oracle.hasMoved(p.email, at)
+}
+
+// mayStayForbidden reports whether the archive may go on to refuse a person a recording that the
+// service forbade: what allows it now is a right that the archive cannot know.
+func (w *world) mayStayForbidden(p *person, m *meeting) bool {
+	return !w.oracle.forbidden(p, m).IsZero() && (w.isViewUnknown(p) || w.isAdminUnknown(p) || w.isTeamUnknown(m))
+}
+
+// forbidden returns when the service last forbade a person's account the recording of a meeting.
+func (o *oracle) forbidden(p *person, m *meeting) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.forbade[fmt.Sprint(p.email, " ", m.id)]
 }
 
 // mayBeFetched reports whether an account that works may download a meeting's recording.
