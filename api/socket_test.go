@@ -149,13 +149,7 @@ func breakKept(t *testing.T, answer string, n int) {
 
 func TestACallThatNeverConnectedCountsForNothing(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
-	c, err := NewClient(ClientOptions{BaseURL: "http://" + address, Credential: APIKey("k"), Timeout: time.Second})
+	c, err := NewClient(ClientOptions{BaseURL: "http://" + testrun.FreeAddress(t), Credential: APIKey("k"), Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,8 @@ func TestImage(t *testing.T) {
 	if !slices.Equal(slices.Collect(maps.Keys(c.Volumes)), []string{"/data"}) || c.User != "65532:65532" || len(c.Healthcheck.Test) < 2 || c.Healthcheck.Test[0] != "CMD" {
 		t.Fatalf("the image is %+v", c)
 	}
-	container, port := strings.TrimSpace(e.do(t, "from", "--pull=never", "minutebook")), freePort(t)
+	container := strings.TrimSpace(e.do(t, "from", "--pull=never", "minutebook"))
+	_, port, _ := strings.Cut(testrun.FreeAddress(t), ":")
 	// The port of the image may be taken on this machine, whose network the container has.
 	run := e.args("run", "--isolation=chroot", "--env=MINUTEBOOK_WEB_LISTEN=0.0.0.0:"+port, "--env=MINUTEBOOK_WEB_PUBLIC_URL=http://localhost:"+port, container, "--")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -3,9 +3,7 @@ package packaging_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -133,7 +131,7 @@ func installDebian(t *testing.T, deb string) {
 	}
 	// As the unit runs it, without a configuration.
 	command(t, "install", "-d", "-o", "65532", "-g", "65532", "-m", "0700", filepath.Join(root, "var/lib/minutebook"))
-	port := freePort(t)
+	_, port, _ := strings.Cut(testrun.FreeAddress(t), ":")
 	environ := []string{"MINUTEBOOK_CONFIG=/etc/minutebook/config.toml", "MINUTEBOOK_DATA_DIR=/var/lib/minutebook", "MINUTEBOOK_WEB_LISTEN=127.0.0.1:" + port}
 	stop := chroot(t, root, environ, "serve", "--create")
 	if page := get(t, "http://127.0.0.1:"+port+"/"); !strings.Contains(page, "<title>") {
@@ -158,7 +156,7 @@ func runImage(t *testing.T, archive string) {
 	command(t, "sh", "-c", `cd "$1" && mkdir -p usr/bin etc/minutebook data backups && tar -xzOf "$2" --wildcards '*/minutebook' >usr/bin/minutebook &&
 		chmod 755 . usr usr/bin etc etc/minutebook usr/bin/minutebook && cp "$3" etc/minutebook/config.toml && chmod 644 etc/minutebook/config.toml &&
 		chown 65532:65532 data backups && chmod 700 data backups`, "sh", root, archive, abs(t, "container.toml"))
-	port := freePort(t)
+	_, port, _ := strings.Cut(testrun.FreeAddress(t), ":")
 	environ := []string{"PATH=/usr/bin", "TMPDIR=/data", "MINUTEBOOK_CONFIG=/etc/minutebook/config.toml", "MINUTEBOOK_DATA_DIR=/data",
 		"MINUTEBOOK_WEB_LISTEN=0.0.0.0:" + port, "MINUTEBOOK_WEB_PUBLIC_URL=http://localhost:" + port}
 	stop := chroot(t, root, environ, "serve", "--create")
@@ -197,16 +195,6 @@ func abs(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return full
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 }
 
 func chrootCommand(ctx context.Context, root string, environ []string, args ...string) *exec.Cmd {

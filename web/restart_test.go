@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,19 +17,13 @@ import (
 
 	"minutebook/internal/browsertest"
 	"minutebook/internal/httpserver"
+	"minutebook/internal/testrun"
 )
 
 // serveAt serves as the daemon does, until stop is called.
-func serveAt(t *testing.T, h http.Handler, address string) (listening string, stop func()) {
+func serveAt(t *testing.T, h http.Handler, address string) (stop func()) {
 	t.Helper()
-	var l net.Listener
-	var err error
-	for range 3000 { // the address may be in use for a moment
-		if l, err = net.Listen("tcp", address); err == nil {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,19 +32,14 @@ func serveAt(t *testing.T, h http.Handler, address string) (listening string, st
 	srv.BaseContext = func(net.Listener) context.Context { return ctx }
 	done := make(chan error, 1)
 	go func() { done <- httpserver.Serve(ctx, srv, l, httpserver.Bounds{}, 5*time.Second) }()
-	var stopped bool
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-	}
+	})
 	t.Cleanup(stop)
-	return l.Addr().String(), stop
+	return stop
 }
 
 // browserOutlivesTheDaemon stops the daemon beneath open pages and starts it again: the
@@ -57,7 +47,8 @@ func serveAt(t *testing.T, h http.Handler, address string) (listening string, st
 func browserOutlivesTheDaemon(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
 	s.attachVideo(s.ids...)
-	address, stop := serveAt(t, s.server.handler(), "127.0.0.1:0")
+	address := testrun.FreeAddress(t)
+	stop := serveAt(t, s.server.handler(), address)
 	home := "http://" + address
 	open := func(page string) *browsertest.Browser {
 		b := c.Open(t, home)

@@ -73,7 +73,7 @@ type distorted struct {
 
 func newDistorted(t *testing.T, service, key string, c *absurd.Changer) *distorted {
 	t.Helper()
-	d := &distorted{T: t, Changer: c, dir: t.TempDir(), config: filepath.Join(t.TempDir(), "config.toml"), receiver: freePort(t)}
+	d := &distorted{T: t, Changer: c, dir: t.TempDir(), config: filepath.Join(t.TempDir(), "config.toml"), receiver: testrun.FreeAddress(t)}
 	to, err := url.Parse(service)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -24,17 +23,6 @@ import (
 	"minutebook/sample"
 	"minutebook/service"
 )
-
-// freeAddress is one that nobody listens on at the moment.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // startOAuthService starts a service with an OAuth app. It returns it with the
 // configuration of an account that connects through the app, after the settings
@@ -73,7 +61,7 @@ func startOAuthService(t *testing.T, settings string) (service *program, config,
 func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	receiver := freeAddress(t)
+	receiver := testrun.FreeAddress(t)
 	service, config, key := startOAuthService(t, fmt.Sprintf("[receiver]\nlisten = %q\n[sync]\ncatch_up = \"@every 1s\"\n", receiver))
 	daemon := start(t, "serve", "-c", config, "--create")
 	for _, args := range [][]string{{"auth", "status", "work"}, {"auth", "status"}} {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 // Whoever opens connections without end, at any listener, locks nobody out of
@@ -17,7 +19,7 @@ import (
 func TestCrowdedListenersStayOpen(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, "http://127.0.0.1:1/external/v1", "key")
-	page := freePort(t)
+	page := testrun.FreeAddress(t)
 	text, err := os.ReadFile(s.config)
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestDoctorTriesEverything(t *testing.T) {
 	t.Parallel()
 	upstream := start(t, "service", "--data", t.TempDir())
 	_, key, _ := strings.Cut(<-upstream.lines, " ")
-	dir, inbound := t.TempDir(), freePort(t)
+	dir, inbound := t.TempDir(), testrun.FreeAddress(t)
 	file := filepath.Join(dir, "config.toml")
 	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\npublic_url = \"http://%s\"\n", filepath.Join(dir, "data"), inbound, inbound)
 	for name, key := range map[string]string{"ada": key, "bob": "wrong"} {
@@ -244,7 +244,7 @@ func TestDoctorAdvisesANetwork(t *testing.T) {
 func TestDoctorNamesAProxy(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	s := newServed(t, "http://"+freePort(t)+"/external/v1", "mbk_nobody_answers_there")
+	s := newServed(t, "http://"+testrun.FreeAddress(t)+"/external/v1", "mbk_nobody_answers_there")
 	raw, err := os.ReadFile(s.config)
 	if err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func freePorts(t *testing.T) func(text string) string {
 		return port.ReplaceAllStringFunc(text, func(found string) string {
 			host, number, _ := strings.Cut(found, ":")
 			if free[number] == "" {
-				_, free[number], _ = strings.Cut(freePort(t), ":")
+				_, free[number], _ = strings.Cut(testrun.FreeAddress(t), ":")
 			}
 			return host + ":" + free[number]
 		})

@@ -25,7 +25,7 @@ func TestServeOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := testrun.SmallDisk(t, 160)
 	service, key := sandbox(t, t.TempDir())
-	inbound, dir, people := freePort(t), filepath.Join(disk.Dir, "data"), startCollector(t)
+	inbound, dir, people := testrun.FreeAddress(t), filepath.Join(disk.Dir, "data"), startCollector(t)
 	config := filepath.Join(t.TempDir(), "config.toml")
 	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\npublic_url = \"http://%s\"\n[media]\ndownload = false\n[sync]\ncatch_up = \"@every 1s\"\n"+
 		"[verify]\nschedule = \"@every 1s\"\n[notify]\nallow_private = true\n[[notify.hooks]]\nname = \"pager\"\nformat = \"webhook\"\nurl = \"%s/hook-secret\"\nsecret = %q\n"+

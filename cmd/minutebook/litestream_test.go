@@ -82,7 +82,7 @@ func pageReplica(t *testing.T, server *s3test.Server) replica {
 // adoptReplica replicates the databases of a daemon, and goes on with those that it restores.
 func adoptReplica(t *testing.T, program string, way replica) {
 	t.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	s := newServed(t, "http://"+freePort(t)+"/external/v1", "mbk_nobody_answers_there")
+	s := newServed(t, "http://"+testrun.FreeAddress(t)+"/external/v1", "mbk_nobody_answers_there")
 	s.start()
 	client := &http.Client{}
 	next := int64(0)

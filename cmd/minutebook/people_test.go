@@ -77,12 +77,7 @@ func TestPageHasItsOwnCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	beside := free.Addr().String()
-	free.Close()
+	beside := testrun.FreeAddress(t)
 	for name, content := range map[string][]byte{
 		"c.pem": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}),
 		"k.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),

@@ -64,7 +64,7 @@ func TestPowerCuts(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	service, key := sandbox(t, t.TempDir())
 	s := newServed(t, service.url+"/external/v1", key)
-	p := &promised{page: "http://" + freePort(t), delivered: map[int64]time.Time{},
+	p := &promised{page: "http://" + testrun.FreeAddress(t), delivered: map[int64]time.Time{},
 		forgetting: map[string]time.Time{}, forgot: map[string]time.Time{}, noted: map[string]time.Time{}, added: map[string]time.Time{}}
 	raw, err := os.ReadFile(s.config)
 	if err != nil {

@@ -152,7 +152,7 @@ func startBehind(t *testing.T, text string) behind {
 	if err := os.WriteFile(key, []byte("mbk_nobody_answers_there"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	page, inbound := "127.0.0.1:8377", freePort(t)
+	page, inbound := "127.0.0.1:8377", testrun.FreeAddress(t)
 	if found := regexp.MustCompile(`127\.0\.0\.1:838\d`).FindString(text); found != "" {
 		page = found
 	}
@@ -225,7 +225,7 @@ func deliverBy(t *testing.T, browser *http.Client, hooks string) {
 // startCaddy starts a Caddy with certificates of its own, and returns a browser that trusts them.
 func startCaddy(t *testing.T, program, block string) *http.Client {
 	t.Helper()
-	dir, inbound := t.TempDir(), freePort(t)
+	dir, inbound := t.TempDir(), testrun.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(inbound)
 	options := fmt.Sprintf("{\n\tadmin off\n\tlocal_certs\n\tskip_install_trust\n\tauto_https disable_redirects\n\thttps_port %s\n\tstorage file_system %s\n}\n", port, dir)
 	file := filepath.Join(dir, "Caddyfile")
@@ -245,7 +245,7 @@ func startCaddy(t *testing.T, program, block string) *http.Client {
 // startNginx starts an nginx with a certificate of its own, and returns a browser that trusts it.
 func startNginx(t *testing.T, program, block string) *http.Client {
 	t.Helper()
-	dir, inbound := t.TempDir(), freePort(t)
+	dir, inbound := t.TempDir(), testrun.FreeAddress(t)
 	root := writeCertificate(t, dir, "hooks.example.org")
 	block = strings.NewReplacer("listen 443", "listen "+inbound, "/etc/ssl", dir).Replace(block)
 	text := "daemon off; master_process off; pid nginx.pid; error_log stderr; events {}\nhttp {\naccess_log off; client_body_temp_path body; " +

@@ -37,7 +37,7 @@ type reloaded struct {
 // startReloaded starts a daemon whose account nobody answers.
 func startReloaded(t *testing.T) *reloaded {
 	dir := t.TempDir()
-	r := &reloaded{T: t, config: filepath.Join(dir, "config.toml"), data: filepath.Join(dir, "data"), inbound: freePort(t)}
+	r := &reloaded{T: t, config: filepath.Join(dir, "config.toml"), data: filepath.Join(dir, "data"), inbound: testrun.FreeAddress(t)}
 	r.write("", firstSecret, "")
 	r.program = start(t, "serve", "--create", "-c", r.config)
 	return r

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -35,16 +34,6 @@ type served struct {
 	forgotten int
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // newServed writes a configuration with one account at a service.
 func newServed(t *testing.T, baseURL, key string) *served {
 	t.Helper()
@@ -55,7 +44,7 @@ func newServed(t *testing.T, baseURL, key string) *served {
 // newServedOn creates an archive in the directory data, and its configuration in dir.
 func newServedOn(t *testing.T, data, dir, baseURL, key string) *served {
 	t.Helper()
-	addr := freePort(t)
+	addr := testrun.FreeAddress(t)
 	s := &served{t: t, data: data, config: filepath.Join(dir, "config.toml"), receiver: "http://" + addr}
 	text := fmt.Sprintf("data_dir = %q\n[web]\nlisten = \"127.0.0.1:0\"\n[receiver]\nlisten = %q\npublic_url = %q\n"+
 		"[[accounts]]\nname = \"anna\"\nbase_url = %q\napi_key = %q\nwebhook_secrets = [%q]\nallow_private = true\n",
@@ -129,7 +118,7 @@ func TestServeKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 2))
-	s := newServed(t, "http://"+freePort(t)+"/external/v1", "mbk_nobody_answers_there")
+	s := newServed(t, "http://"+testrun.FreeAddress(t)+"/external/v1", "mbk_nobody_answers_there")
 	var mu sync.Mutex
 	next, done := int64(0), []int64{}
 	for range rounds {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/control"
+	"minutebook/internal/testrun"
 	"minutebook/receiver"
 )
 
@@ -19,11 +20,11 @@ import (
 // sent.
 func TestServeRelays(t *testing.T) {
 	t.Parallel()
-	dir, addr, in := t.TempDir(), freePort(t), newHooked(t)
+	dir, addr, in := t.TempDir(), testrun.FreeAddress(t), newHooked(t)
 	config := filepath.Join(dir, "config.toml")
 	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\n[service]\nenabled = true\nallow_private = true\n"+
 		"[[accounts]]\nname = \"anna\"\nemail = \"anna@x.example\"\nbase_url = %q\napi_key = \"mbk_nobody\"\nwebhook_secrets = [%q]\nallow_private = true\n",
-		filepath.Join(dir, "data"), addr, "http://"+freePort(t)+"/external/v1", serveSecret)
+		filepath.Join(dir, "data"), addr, "http://"+testrun.FreeAddress(t)+"/external/v1", serveSecret)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

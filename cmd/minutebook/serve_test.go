@@ -49,7 +49,7 @@ func TestServeAgainstService(t *testing.T) {
 	t.Parallel()
 	upstream := t.TempDir()
 	service, key := sandbox(t, upstream)
-	inbound, dir := freePort(t), t.TempDir()
+	inbound, dir := testrun.FreeAddress(t), t.TempDir()
 	config := filepath.Join(t.TempDir(), "config.toml")
 	text := fmt.Sprintf(`data_dir = %q
 [receiver]

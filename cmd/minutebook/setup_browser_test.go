@@ -27,7 +27,7 @@ func TestFirstRunInTheBrowser(t *testing.T) {
 	chromium := browsertest.Start(t)
 	axe := browsertest.Axe(t)
 	dir := t.TempDir()
-	meetings, config, receiver := filepath.Join(dir, "meetings.ndjson"), filepath.Join(dir, "config.toml"), freeAddress(t)
+	meetings, config, receiver := filepath.Join(dir, "meetings.ndjson"), filepath.Join(dir, "config.toml"), testrun.FreeAddress(t)
 	raw, err := io.ReadAll(sample.NDJSON(sample.Base()))
 	if err == nil {
 		err = os.WriteFile(meetings, raw, 0o600)

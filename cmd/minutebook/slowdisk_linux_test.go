@@ -26,7 +26,7 @@ func TestSlowDisk(t *testing.T) {
 			t.Setenv(name, value)
 		}
 	}
-	s := newServedOn(t, d.Dir, t.TempDir(), "http://"+freePort(t)+"/external/v1", "mbk_nobody_answers_there")
+	s := newServedOn(t, d.Dir, t.TempDir(), "http://"+testrun.FreeAddress(t)+"/external/v1", "mbk_nobody_answers_there")
 	page := s.setPage()
 	d.Delay(t, diskfault.Sync, "-wal", 300*time.Millisecond)
 	var mu sync.Mutex
@@ -86,7 +86,7 @@ func (s *served) setPage() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	address := freePort(s.t)
+	address := testrun.FreeAddress(s.t)
 	if err := os.WriteFile(s.config, []byte(strings.Replace(string(text), "127.0.0.1:0", address, 1)), 0o600); err != nil {
 		s.t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ const laterVersion = 99999
 func TestTheWayBack(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	s := newServed(t, "http://"+freePort(t)+"/external/v1", "mbk_nobody_answers_there")
+	s := newServed(t, "http://"+testrun.FreeAddress(t)+"/external/v1", "mbk_nobody_answers_there")
 	var done []int64
 	deliver := func(n int) {
 		t.Helper()
