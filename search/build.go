@@ -41,8 +41,7 @@ func (x *Index) build(ctx context.Context, serving, g *generation) error {
 // did: meetings that were found are found by its successor too, and [Index.Reached] goes back to
 // no earlier position.
 func (x *Index) overtake(ctx context.Context, serving, g *generation) error {
-	to := serving.position()
-	for at := g.position(); at.Epoch == to.Epoch && at.Seq < to.Seq; at = g.position() {
+	for serving.isAhead(g) {
 		more, err := x.follow(ctx, g)
 		if errors.Is(err, archive.ErrForeignEpoch) {
 			return nil // neither is of the archive as it is now

@@ -128,6 +128,38 @@ func TestASuccessorLacksNothing(t *testing.T) {
 	}
 }
 
+// TestASuccessorThatWasInterruptedLacksNothing has the program end between the walk of a successor
+// and its following of the log: after the restart what was found before is found still.
+func TestASuccessorThatWasInterruptedLacksNothing(t *testing.T) {
+	h, ctx := newFixture(t), t.Context()
+	x := h.index
+	h.add(threeMeetings()...)
+	h.catchUp()
+	serving := x.serving
+	next, err := x.startNext(ctx, serving)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.fillGeneration(ctx, next, next); err != nil {
+		t.Fatal(err)
+	}
+	h.add(meeting(77, "Penguin", "en", day(28), nil, nil))
+	if _, err := x.follow(ctx, serving); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := x.Reached(everyone)
+	h.close()
+	h.open()
+	after, whole := h.index.Reached(everyone)
+	if a := h.search(Request{Query: "penguin"}); !whole || after != before || hitIDs(a) != "77" {
+		t.Errorf("after the restart it finds %q at %v (%v), before it was at %v", hitIDs(a), after, whole, before)
+	}
+	h.catchUp()
+	if a := h.search(Request{Query: "penguin"}); h.index.serving.number != next.number || h.index.Progress().Rebuilding || hitIDs(a) != "77" {
+		t.Errorf("generation %d finds %q: %+v", h.index.serving.number, hitIDs(a), h.index.Progress())
+	}
+}
+
 // TestARebuildFillsNoDisk has a rebuild wait for room, before it begins and in the middle of
 // it: the index that answers follows the archive meanwhile, and the reason is told.
 func TestARebuildFillsNoDisk(t *testing.T) {

@@ -122,6 +122,12 @@ func (g *generation) position() archive.Position {
 	return a
 }
 
+// isAhead reports whether the indexes have followed the same change log further than others.
+func (g *generation) isAhead(others *generation) bool {
+	a, b := g.position(), others.position()
+	return a.Epoch == b.Epoch && a.Seq > b.Seq
+}
+
 // isCurrent reports whether the indexes are of this program's format, so that they can
 // be written to. Those of an older one answer until their successor is whole, and lack
 // later fields.

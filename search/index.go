@@ -86,8 +86,8 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 	return x, nil
 }
 
-// openGenerations opens the newest generation that is built, and the newer one that
-// was being built when the program ended, and removes all others.
+// openGenerations opens the newest generation that is built and has followed the change log as
+// far as any, and the newer one that was being built when the program ended, and removes all others.
 func (x *Index) openGenerations(ctx context.Context) error {
 	names, err := listGenerations(x.dir)
 	if err != nil {
@@ -148,6 +148,8 @@ func (x *Index) takeGeneration(n generationName) error {
 		x.serving = g
 	case x.serving == nil && x.next == nil && g.isCurrent():
 		x.next, x.reason = g, fmt.Sprintf("its building was interrupted after %d meetings", g.buildState().Walked)
+	case x.serving != nil && x.next == nil && x.serving.isCurrent() && g.isBuilt() && g.isAhead(x.serving):
+		x.serving, x.next, x.reason = g, x.serving, "its building was interrupted before it had followed the change log"
 	default:
 		if err := g.remove(); err != nil {
 			x.log.Warn().Err(err).Msg("remove an old search index")
