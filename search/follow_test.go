@@ -129,7 +129,7 @@ func TestASuccessorLacksNothing(t *testing.T) {
 }
 
 // TestASuccessorThatWasInterruptedLacksNothing has the program end between the walk of a successor
-// and its following of the log: after the restart what was found before is found still.
+// and its following of the log: a meeting that was found before is found after the restart too.
 func TestASuccessorThatWasInterruptedLacksNothing(t *testing.T) {
 	h, ctx := newFixture(t), t.Context()
 	x := h.index

@@ -145,7 +145,7 @@ func (w *world) isForbidden(p *person, m *meeting) bool {
 }
 
 // mayStayForbidden reports whether the archive may go on to refuse a person a recording that the
-// service forbade: what allows it now is a right that the archive cannot know.
+// service forbade: it is allowed now by a right that the archive cannot know.
 func (w *world) mayStayForbidden(p *person, m *meeting) bool {
 	return !w.oracle.forbidden(p, m).IsZero() && (w.isViewUnknown(p) || w.isAdminUnknown(p) || w.isTeamUnknown(m))
 }
