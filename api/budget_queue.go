@@ -27,8 +27,9 @@ var ErrLongWait = errors.New("the service refuses calls for too long to wait")
 type longestWaitKey struct{}
 
 // WithLongestWait returns a context whose calls fail with [ErrLongWait] when the service refuses
-// calls (429), or asks for patience (Retry-After), for longer than d, or another call of the same
-// connection renews its token for longer than that. They still wait for a free slot.
+// calls (429) for longer than d, or another call of the same connection renews its token for longer
+// than that. An answer that asks for more patience with a call itself (Retry-After) is its error
+// ([Error]). They still wait for a free slot.
 func WithLongestWait(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, longestWaitKey{}, d)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -122,11 +123,8 @@ func (c *Client) pause(ctx context.Context, n int, err error) error {
 	delay := min(firstDelay<<(n-1), maxDelay)
 	delay = delay/2 + time.Duration(c.random()*float64(delay/2))
 	if refusal, ok := errors.AsType[*Error](err); ok {
-		if refusal.RetryAfter > longestWait {
+		if refusal.RetryAfter > cmp.Or(longestWaitOf(ctx), longestWait) {
 			return err
-		}
-		if longest := longestWaitOf(ctx); longest > 0 && refusal.RetryAfter > longest {
-			return fmt.Errorf("%w: %w", ErrLongWait, err)
 		}
 		delay = max(delay, refusal.RetryAfter)
 	}

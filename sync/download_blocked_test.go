@@ -90,46 +90,54 @@ func blockedAccount(t *testing.T, answer func(http.ResponseWriter, *http.Request
 	}
 }
 
-// A service that asks for patience with a request of a recording is asked ever less, which is a
-// failure, and another account that sees the meeting is asked, too.
+// A service that asks for patience with a request of a recording, or with the state of one, is asked
+// ever less, which is a failure, and another account that sees the meeting is asked, too.
 func TestRequestsArePatientWithAService(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, rig.Meetings(2, rig.Today().Add(-time.Hour), time.Minute))
-		share(t, u, `{"recording_id": 1, "user": "`+bob+`", "level": "standard"}`)
-		inner, begin := u.Wire.Handler, time.Now()
-		var requests atomic.Int64
-		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			isAda := r.Header.Get("X-Api-Key") == u.Key
-			if isAda && r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/download") && time.Since(begin) < 12*time.Hour {
-				requests.Add(1)
-				w.Header().Set("Retry-After", "600")
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			if !isAda && time.Since(begin) < 10*time.Second {
-				time.Sleep(10 * time.Second) // ada is asked first
-			}
-			inner.ServeHTTP(w, r)
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { patientWith(t, method) })
 		})
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{
-			{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
-		defer stop()
-		time.Sleep(11 * time.Hour)
-		if n := requests.Load(); n == 0 || n > 10 {
-			t.Errorf("two recordings were requested %d times in eleven hours", n)
+	}
+}
+
+// patientWith has a service ask for patience with the calls of a method for the recordings of ada.
+func patientWith(t *testing.T, method string) {
+	u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)}, rig.Meetings(2, rig.Today().Add(-time.Hour), time.Minute))
+	share(t, u, `{"recording_id": 1, "user": "`+bob+`", "level": "standard"}`)
+	inner, begin := u.Wire.Handler, time.Now()
+	var requests atomic.Int64
+	u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		isAda := r.Header.Get("X-Api-Key") == u.Key
+		if isAda && r.Method == method && strings.Contains(r.URL.Path, "/download") && time.Since(begin) < 12*time.Hour {
+			requests.Add(1)
+			w.Header().Set("Retry-After", "600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
 		}
-		if d := queued(t, ar, 1); d.State != archive.DownloadDone || d.Account != "bob" {
-			t.Errorf("the recording that bob sees, too: %+v", d)
+		if !isAda && time.Since(begin) < 10*time.Second {
+			time.Sleep(10 * time.Second) // ada is asked first
 		}
-		if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 1 || st.Failures[0].RecordingID != 2 {
-			t.Errorf("failures %+v, %v; want that of recording 2", st.Failures, err)
-		}
-		time.Sleep(48 * time.Hour)
-		if n := meetingCounts(t, ar).WithRecording; n != 2 {
-			t.Errorf("%d recordings were fetched afterwards", n)
-		}
+		inner.ServeHTTP(w, r)
 	})
+	ar := rig.NewArchive(t, archivetest.Dir(t))
+	s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{
+		{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
+	defer stop()
+	time.Sleep(11 * time.Hour)
+	if n := requests.Load(); n == 0 || n > 10 {
+		t.Errorf("two recordings were asked for %d times in eleven hours", n)
+	}
+	if d := queued(t, ar, 1); d.State != archive.DownloadDone || d.Account != "bob" {
+		t.Errorf("the recording that bob sees, too: %+v", d)
+	}
+	if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 1 || st.Failures[0].RecordingID != 2 {
+		t.Errorf("failures %+v, %v; want that of recording 2", st.Failures, err)
+	}
+	time.Sleep(48 * time.Hour)
+	if n := meetingCounts(t, ar).WithRecording; n != 2 {
+		t.Errorf("%d recordings were fetched afterwards", n)
+	}
 }

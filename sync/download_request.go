@@ -82,7 +82,7 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	switch {
 	case errors.Is(err, errSuspended):
 		return err
-	case errors.Is(err, api.ErrLongWait) && !errors.As(err, new(*api.Error)): // not an answer, which is a failure
+	case errors.Is(err, api.ErrLongWait):
 		return l.postponeRefused(ctx, t, row)
 	case api.IsForbidden(err), api.IsNotFound(err):
 		return l.markRefused(ctx, t, a.Name, asked, err)
