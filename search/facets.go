@@ -135,7 +135,15 @@ func (s *snapshot) withoutField(m *matches, q *query.Query, facet string, loc *t
 	if len(rest.Parts()) == len(q.Parts()) {
 		return m.set, nil
 	}
-	wide, err := evaluation{s, m.byNode, clock{s.x.now(), loc}}.evaluate(rest.Root, m.relaxed != "")
+	at := clock{s.x.now(), loc}
+	if m.set.size() == 0 { // the rest alone may be loosened, or not
+		m, err := s.match(rest, at)
+		if err != nil {
+			return nil, err
+		}
+		return m.set, nil
+	}
+	wide, err := evaluation{s, m.byNode, at}.evaluate(rest.Root, m.relaxed != "")
 	if err != nil || m.relaxed == "" {
 		return wide, err
 	}

@@ -170,6 +170,11 @@ func TestFacetsStayHonest(t *testing.T) {
 		{"budget type:Call language:de", "language", "en=2"},
 		{"budget on:2026-07", "month", "2026-05=3"},
 		{"budget zebra type:Call", "type", "Call=2 Review=1"}, // loosened
+		{"budget zebra type:Standup", "type", "Call=2 Review=1"},
+		{"what was decided about the budget and zebras? type:Standup", "type", "Call=2 Review=1"},
+		{"the budget type:Standup", "type", "Call=2 Review=1"},
+		{`"the budget" type:Standup`, "type", "Call=2 Review=1"},
+		{"walrus type:Standup", "type", ""},
 	} {
 		if got := counts(c.query, c.field); got != c.want {
 			t.Errorf("%q: %s are %s, want %s", c.query, c.field, got, c.want)
