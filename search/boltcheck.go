@@ -67,6 +67,9 @@ type boltPages struct {
 // checkBolt fails where a bucket or the list of free pages of a bbolt file leads to a page that
 // cannot be read, or that another one leads to.
 func checkBolt(raw []byte) error {
+	if len(raw) == 0 {
+		return errors.New("it is empty") // its creation was cut off
+	}
 	meta := newestBoltMeta(raw)
 	if meta == nil {
 		return errors.New("no description of its pages can be read")
