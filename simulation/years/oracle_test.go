@@ -108,7 +108,7 @@ func (o *oracle) show(who, credential string, instance int, sent time.Time, m ob
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.showTeam(id, m["recorded_by"])
+	o.showTeam(id, m["recorded_by"], sent)
 	if _, ok := m["title"]; ok {
 		if o.listed[id] == nil {
 			o.listed[id] = map[string]listing{}

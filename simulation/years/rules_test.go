@@ -91,10 +91,17 @@ type teamsShown struct {
 	current string
 	changes []teamChange
 	sent    teamChange // the newest webhook with another team than the current
+	asked   time.Time  // when the latest call was sent that was shown the current team
+	shown   time.Time  // when it was shown last
+	former  time.Time  // when the team before it was
 	// isMoved: the recorder has another address since, and is shown without a team with it. As far as an
 	// archive can know that is another person.
 	isMoved bool
 }
+
+// isCrossed reports whether the current team was shown only to calls that were sent before the team
+// before it was shown: reads are numbered as they are sent, see docs/merging.md.
+func (s teamsShown) isCrossed() bool { return !s.asked.After(s.former) }
 
 // had reports whether a meeting was shown with a team, and is not any more.
 func (s teamsShown) had(team string) bool {
@@ -111,13 +118,13 @@ func (c teamChange) String() string {
 	return fmt.Sprintf("%s to %s at %s", c.former, c.team, stamp(c.at))
 }
 
-// showTeam notes who recorded a meeting, as it is shown now. No team, which some accounts are
-// shown, changes nothing.
-func (o *oracle) showTeam(id int64, recorder []byte) {
-	s := o.teams[id]
-	if string(recorder) == s.raw || recorder == nil {
+// showTeam notes who recorded a meeting, as it is shown now to a call. No team, which some
+// accounts are shown, changes nothing.
+func (o *oracle) showTeam(id int64, recorder []byte, sent time.Time) {
+	if recorder == nil {
 		return
 	}
+	s := o.teams[id]
 	team, address := readRecorder(recorder)
 	if team == "" {
 		_, former := readRecorder([]byte(s.raw))
@@ -131,8 +138,13 @@ func (o *oracle) showTeam(id int64, recorder []byte) {
 			c.at = s.sent.at
 		}
 		s.changes = append(s.changes, c)
+		s.former, s.asked = s.shown, sent
 	}
-	s.raw, s.current, s.isMoved = string(recorder), team, false
+	if sent.After(s.asked) {
+		s.asked = sent
+	}
+	s.shown, s.isMoved = time.Now(), s.isMoved && string(recorder) == s.raw
+	s.raw, s.current = string(recorder), team
 	o.teams[id] = s
 }
 
@@ -232,7 +244,7 @@ func (w *world) checkExpired() {
 		if shown.current == "" && strings.EqualFold(shown.sent.team, k.team) {
 			continue // no list that is read names a team, and a webhook did
 		}
-		if w.isRefusedAnywhere(m) && shown.had(k.team) {
+		if (w.isRefusedAnywhere(m) || shown.isCrossed()) && shown.had(k.team) {
 			continue // the row keeps the name between where a former one comes back, see docs/merging.md
 		}
 		if k.media += month; err == nil && len(list) > 0 && w.config.keeps.media > 0 && time.Since(k.since) > month && w.oracle.deletes(k, m) {
