@@ -19,11 +19,15 @@ var ErrCursor = errors.New("this page marker belongs to another search")
 // change with every meeting that arrives, and the places with them. So no
 // meeting comes twice, and none is left out, whatever arrives between pages.
 // When it names as many meetings as the tuning says, all others follow by date.
+// A loosened query goes on as it was loosened first: a meeting that has more of the
+// words would else end the answer.
 type cursor struct {
 	Query uint32 `json:"q"`           // hash of the query it belongs to
 	Seen  []byte `json:"n,omitempty"` // meetings shown by relevance, see packIDs
 	Start int64  `json:"t"`           // of the last meeting shown by date, in Unix milliseconds
 	ID    int64  `json:"i"`
+
+	Least *loosening `json:"l,omitempty"` // nil where the query was not loosened
 }
 
 // packIDs writes numbers in their order, each as the step from the one before.

@@ -50,7 +50,7 @@ func (x *Index) Facet(ctx context.Context, r FacetsRequest) (out Facet, err erro
 	}
 	err = x.ask(ctx, r.Viewer, func(s *snapshot) error {
 		s.notes, s.samePerson = r.Notes, r.SamePerson
-		m, err := s.match(q, clock{s.x.now(), r.Location})
+		m, err := s.match(q, clock{s.x.now(), r.Location}, nil)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (x *Index) Facets(ctx context.Context, r Request) (out []Facet, err error) 
 	}
 	err = x.ask(ctx, r.Viewer, func(s *snapshot) error {
 		s.notes, s.samePerson = r.Notes, r.SamePerson
-		m, err := s.match(q, clock{s.x.now(), r.Location})
+		m, err := s.match(q, clock{s.x.now(), r.Location}, nil)
 		if err == nil {
 			out, err = s.countFacets(m, q, r.Location)
 		}
@@ -137,7 +137,7 @@ func (s *snapshot) withoutField(m *matches, q *query.Query, facet string, loc *t
 	}
 	at := clock{s.x.now(), loc}
 	if m.set.size() == 0 { // the rest alone may be loosened, or not
-		m, err := s.match(rest, at)
+		m, err := s.match(rest, at, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (s *snapshot) withoutField(m *matches, q *query.Query, facet string, loc *t
 	if err != nil || m.relaxed == "" {
 		return wide, err
 	}
-	return wide.and(s.withMost(m.terms, m.set)), nil
+	return wide.and(s.withMost(m.terms, m.least)), nil
 }
 
 // countFacet counts the values of one field. Of CRM matches it counts those that the

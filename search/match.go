@@ -18,6 +18,7 @@ type matches struct {
 	parts   []query.Node // that must all hold
 	exact   bool         // false: phrases were checked only in the newest meetings, or a beginning has more words than were looked for
 	relaxed string       // how the query was loosened, for people
+	least   *loosening   // of a query that was loosened
 }
 
 // clock is the instant and the place that dates in a query are relative to.
@@ -28,8 +29,9 @@ type clock struct {
 
 // match finds the meetings that a query holds for. Where the query is a question
 // in plain words, or no meeting has all its words, it finds those that have most
-// of its rarest words.
-func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
+// of its rarest words. A further page is loosened as the first was, whatever has
+// arrived; after is nil for the first.
+func (s *snapshot) match(q *query.Query, at clock, after *cursor) (*matches, error) {
 	p, err := s.planQuery(q.Root)
 	if err != nil {
 		return nil, err
@@ -43,11 +45,14 @@ func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
 		return nil, err
 	}
 	e := evaluation{s, m.byNode, at}
-	if !p.question {
+	if after != nil {
+		m.least = after.Least
+	}
+	if after == nil && !p.question || after != nil && m.least == nil {
 		if m.set, err = e.evaluateRead(m, q.Root, false); err != nil {
 			return nil, err
 		}
-		if m.set.size() > 0 || s.whole || !query.IsPlain(q.Root) || len(m.terms) < 2 {
+		if after != nil || m.set.size() > 0 || s.whole || !query.IsPlain(q.Root) || len(m.terms) < 2 {
 			return m, m.readOthers(s)
 		}
 	}
@@ -57,7 +62,13 @@ func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
 	if err := m.readOthers(s); err != nil {
 		return nil, err
 	}
-	m.set.and(s.withMost(m.terms, m.set))
+	if m.least == nil {
+		m.least = s.loosen(m.terms, m.set)
+	}
+	if len(m.least.Weights) != len(m.terms) {
+		return nil, ErrCursor
+	}
+	m.set.and(s.withMost(m.terms, m.least))
 	switch {
 	case m.set.size() == 0:
 	case p.question:
@@ -202,18 +213,34 @@ func (e evaluation) evaluateAnd(n *query.And, optional bool) (meetingSet, error)
 // a meeting must have where a query is loosened.
 const leastShare = 0.5
 
-// withMost finds the meetings that have the most of the rarest terms: at least leastShare of
-// those that the best meeting of a set has.
-func (s *snapshot) withMost(terms []*termMatch, among meetingSet) meetingSet {
-	weights := s.sumRarities(terms)
-	var most float64
-	for i, docs := range among {
-		eachDocument(docs, func(doc uint32) { most = max(most, weights[i][doc]) })
+// loosening is what a meeting needs to be found by a loosened query: terms of so much weight.
+type loosening struct {
+	Weights []float32 `json:"w"` // of the query's terms
+	Least   float64   `json:"m"`
+}
+
+// loosen weighs terms by their rarity. A meeting needs at least leastShare of what the best
+// meeting of a set has.
+func (s *snapshot) loosen(terms []*termMatch, among meetingSet) *loosening {
+	out := &loosening{Weights: make([]float32, len(terms))}
+	for i, t := range terms {
+		if !t.stop {
+			out.Weights[i] = float32(rarity(t.meetings.size(), s.visibleCount) * s.x.tuning.shareOf(t))
+		}
 	}
+	weights := s.sumWeights(terms, out.Weights)
+	for i, docs := range among {
+		eachDocument(docs, func(doc uint32) { out.Least = max(out.Least, leastShare*weights[i][doc]) })
+	}
+	return out
+}
+
+// withMost finds the meetings that have terms of enough weight.
+func (s *snapshot) withMost(terms []*termMatch, enough *loosening) meetingSet {
 	out := s.empty()
-	for i, docs := range weights {
+	for i, docs := range s.sumWeights(terms, enough.Weights) {
 		for doc, w := range docs {
-			if most > 0 && w >= leastShare*most {
+			if w > 0 && w >= enough.Least {
 				out[i].Add(uint32(doc))
 			}
 		}
@@ -221,18 +248,18 @@ func (s *snapshot) withMost(terms []*termMatch, among meetingSet) meetingSet {
 	return out
 }
 
-// sumRarities adds up, for each meeting by segment and document, the rarities of
-// the terms it has.
-func (s *snapshot) sumRarities(terms []*termMatch) [][]float64 {
+// sumWeights adds up, for each meeting by segment and document, the weights of the terms
+// that it has.
+func (s *snapshot) sumWeights(terms []*termMatch, weights []float32) [][]float64 {
 	out := make([][]float64, len(s.segments))
 	for i, m := range s.segments {
 		out[i] = make([]float64, m.seg.FullSize())
 	}
-	for _, t := range terms {
-		if t.stop {
+	for n, t := range terms {
+		w := float64(weights[n])
+		if w == 0 {
 			continue
 		}
-		w := rarity(t.meetings.size(), s.visibleCount) * s.x.tuning.shareOf(t)
 		for i, docs := range t.meetings {
 			eachDocument(docs, func(doc uint32) { out[i][doc] += w })
 		}

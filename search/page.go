@@ -33,7 +33,7 @@ func (s *snapshot) page(m *matches, q *query.Query, limit int, after *cursor) ([
 		return list, "", nil
 	}
 	last := list[len(list)-1]
-	next := cursor{Query: queryHash(q.String()), Start: last.start, ID: last.id}
+	next := cursor{Query: queryHash(q.String()), Start: last.start, ID: last.id, Least: m.least}
 	if !byDate {
 		for _, r := range list {
 			seen[r.id] = true

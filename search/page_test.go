@@ -103,6 +103,50 @@ func TestPagesWhileMeetingsArrive(t *testing.T) {
 	}
 }
 
+// TestLoosenedPagesWhileMeetingsArrive has meetings with more of the words, and others that make
+// words more frequent, arrive between the pages of an answer with most of the words.
+func TestLoosenedPagesWhileMeetingsArrive(t *testing.T) {
+	for _, query := range []string{"walrus penguin otter", "What about walrus penguin otter?", "walrus penguin otter sort:date"} {
+		h := newFixture(t)
+		add := func(id int, words string) {
+			h.add(meeting(int64(id), "Planning", "en", day(1).Add(time.Duration(id)*time.Minute), []utterance{{0, "Anna Lee", words}}, nil))
+			h.catchUp()
+		}
+		for i := range 9 {
+			add(i+1, []string{"walrus", "penguin", "otter"}[i%3])
+		}
+		a := h.search(Request{Query: query, Limit: 3})
+		if a.Total != 9 || a.Relaxed == "" {
+			t.Fatalf("%q finds %d, says %q", query, a.Total, a.Relaxed)
+		}
+		shown, relaxed := map[int64]int{}, a.Relaxed
+		for arrived := 100; ; arrived += 10 {
+			for _, m := range a.Meetings {
+				shown[m.Row.RecordingID]++
+			}
+			if a.Next == "" {
+				break
+			}
+			total := a.Total
+			if arrived < 120 {
+				total += 6
+				add(arrived, "walrus penguin otter")
+				for i := range 5 {
+					add(arrived+1+i, "walrus")
+				}
+			}
+			if a = h.search(Request{Query: query, Limit: 3, After: a.Next}); a.Relaxed != relaxed || a.Total != total {
+				t.Errorf("%q: a further page says %q and finds %d, want %d", query, a.Relaxed, a.Total, total)
+			}
+		}
+		for id := range int64(9) {
+			if shown[id+1] != 1 {
+				t.Errorf("%q shows meeting %d %d times", query, id+1, shown[id+1])
+			}
+		}
+	}
+}
+
 // TestFollow checks that applied meetings are found while the index follows, and
 // that following leaves nothing behind when it ends.
 func TestFollow(t *testing.T) {

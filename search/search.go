@@ -99,7 +99,7 @@ func clamp(n, def, most int) int {
 
 // answer matches, ranks and quotes: see the package's comment.
 func (s *snapshot) answer(r Request, q *query.Query, after *cursor) (*Answer, error) {
-	m, err := s.match(q, clock{s.x.now(), r.Location})
+	m, err := s.match(q, clock{s.x.now(), r.Location}, after)
 	if err != nil {
 		return nil, err
 	}

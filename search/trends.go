@@ -91,7 +91,7 @@ func (x *Index) Trends(ctx context.Context, r TrendsRequest) ([]Trend, error) {
 // trend counts the occurrences of one query. Where they are not counted by month, it
 // returns the count of each owner in place of points.
 func (s *snapshot) trend(q *query.Query, r TrendsRequest, o *owners) (Trend, []int, error) {
-	m, err := s.match(q, clock{s.x.now(), r.Location})
+	m, err := s.match(q, clock{s.x.now(), r.Location}, nil)
 	if err != nil {
 		return Trend{}, nil, err
 	}
