@@ -41,11 +41,7 @@ func listChips(q *query.Query) []chip {
 			continue
 		}
 		for _, value := range values {
-			without := q.WithoutPart(i)
-			if len(values) > 1 {
-				without = q.With(field, remove(values, value)...)
-			}
-			chips = append(chips, chip{field, value, without.String()})
+			chips = append(chips, chip{field, value, q.WithoutValue(i, value).String()})
 		}
 	}
 	if q.Sort != "" {

@@ -212,6 +212,11 @@ func TestSuggestAnswersWhatIsVisible(t *testing.T) {
 	if len(a.Parts) != 3 || a.Parts[2].Field != "sort" || a.Parts[1].Field != "not" {
 		t.Errorf("%+v", a)
 	}
+	a = answer{}
+	s.answer(200, "/api/v1/suggest?q=speaker:anna+OR+speaker:bob+speaker:carl", &a)
+	if len(a.Parts) != 3 || a.Parts[0].Without != "speaker:bob speaker:carl" || a.Parts[2].Without != "speaker:anna OR speaker:bob" {
+		t.Errorf("%+v", a)
+	}
 	for _, text := range []string{"", "%00", "%ff%fe", "type%3A(", strings.Repeat("a", 3000), "%22%22%22", "note:x"} {
 		s.answer(200, "/api/v1/suggest?q="+text, &answer{})
 	}

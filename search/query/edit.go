@@ -27,6 +27,27 @@ func (q *Query) WithoutPart(i int) *Query {
 	return q.withParts(slices.Delete(slices.Clone(q.Parts()), i, i+1))
 }
 
+// WithoutValue returns the query without a value of one of its parts, see [ValuesOf].
+func (q *Query) WithoutValue(i int, value string) *Query {
+	parts := slices.Clone(q.Parts())
+	var rest []Node
+	if or, ok := parts[i].(*Or); ok {
+		rest = slices.DeleteFunc(slices.Clone(or.Kids), func(kid Node) bool {
+			f, ok := kid.(*Filter)
+			return ok && f.Value == value
+		})
+	}
+	switch len(rest) {
+	case 0:
+		return q.WithoutPart(i)
+	case 1:
+		parts[i] = rest[0]
+	default:
+		parts[i] = &Or{Kids: rest}
+	}
+	return q.withParts(parts)
+}
+
 // ValuesOf returns the field and the values that a part asks for: those of type:a, and of
 // type:a OR type:b. field is "" for every other part.
 func ValuesOf(part Node) (field string, values []string) {

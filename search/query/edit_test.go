@@ -44,6 +44,19 @@ func TestEditing(t *testing.T) {
 	if got := q.WithoutPart(0).String(); got != "type:A OR type:B person:Ann last:7d" {
 		t.Errorf("without the first part: %s", got)
 	}
+	for _, c := range []struct {
+		query, value, want string
+		part               int
+	}{
+		{"speaker:anna OR speaker:bob speaker:carl", "anna", "speaker:bob speaker:carl", 0},
+		{"speaker:carl speaker:anna OR speaker:bob OR speaker:carl x", "carl", "speaker:carl speaker:anna OR speaker:bob x", 1},
+		{"type:A OR type:A x", "A", "x", 0},
+		{"type:A", "A", "", 0},
+	} {
+		if got := parse(c.query).WithoutValue(c.part, c.value).String(); got != c.want {
+			t.Errorf("%s without %s is %s, want %s", c.query, c.value, got, c.want)
+		}
+	}
 	if got := parse("x").With("in", "title", "summary").String(); got != "x in:title in:summary" {
 		t.Errorf("two places: %s", got)
 	}
