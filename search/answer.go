@@ -17,7 +17,7 @@ type Request struct {
 	Viewer    archive.Viewer // only meetings that this person sees are found and counted
 	Limit     int            // meetings in the answer; 0 means 10, at most 100
 	After     string         // Answer.Next of the page before; empty for the first page
-	Moments   int            // moments per meeting; 0 means 3, at most 20
+	Moments   int            // moments per meeting; 0 means 3, at most 20, and 1,000 of Within
 	Facets    bool           // count the values of fields
 	Histogram bool           // count the meetings over time
 	Trend     bool           // count by month how often the words were said, as if the query had no dates
@@ -88,6 +88,7 @@ type Span struct {
 type Facet struct {
 	Field  string // a field of the query language, or "month"
 	Values []FacetValue
+	More   bool // values of fewer meetings, or of earlier months, are left out
 }
 
 // FacetValue is one value and how many of the found meetings have it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -35,6 +36,9 @@ type FacetsRequest struct {
 	Request
 	Field  string // of [Facet]
 	Begins string // only values that begin so, or one of whose words does
+
+	// Name returns what people call a month or a language, which may begin so too; nil: as it is.
+	Name func(value string) string
 }
 
 // Facet returns the values of one field with their counts, at most Limit: none for 0. Of the
@@ -58,7 +62,7 @@ func (x *Index) Facet(ctx context.Context, r FacetsRequest) (out Facet, err erro
 		if err != nil {
 			return err
 		}
-		out, err = s.countFacet(r.Field, set, r.Location, facetList{prefix: strings.Join(text.PhraseTerms(r.Begins), " "), most: r.Limit})
+		out, err = s.countFacet(r.Field, set, r.Location, facetList{prefix: strings.Join(text.PhraseTerms(r.Begins), " "), most: r.Limit, name: r.Name})
 		return err
 	})
 	return out, err
@@ -106,7 +110,30 @@ func (x *Index) Values(ctx context.Context, viewer archive.Viewer, most int, fie
 type facetList struct {
 	prefix    string // folded; only values that begin so, or one of whose words does
 	most      int
-	asSpelled bool // each spelling by itself
+	asSpelled bool                // each spelling by itself
+	name      func(string) string // FacetsRequest.Name
+}
+
+// accepts reports whether a value or its name begins with the prefix, or one of their words does.
+func (l facetList) accepts(value string) bool {
+	names := []string{value}
+	if l.name != nil {
+		names = append(names, l.name(value))
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		words := text.PhraseTerms(name)
+		for i := range words {
+			if strings.HasPrefix(strings.Join(words[i:], " "), l.prefix) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// newFacet returns the facet with the first of its values, at most so many.
+func newFacet(field string, values []FacetValue, most int) Facet {
+	return Facet{Field: field, Values: values[:min(len(values), most)], More: len(values) > most}
 }
 
 // countFacets counts the values of the fields among the meetings found. A field that the
@@ -153,11 +180,15 @@ func (s *snapshot) withoutField(m *matches, q *query.Query, facet string, loc *t
 // countFacet counts the values of one field. Of CRM matches it counts those that the
 // viewer sees.
 func (s *snapshot) countFacet(field string, set meetingSet, loc *time.Location, list facetList) (Facet, error) {
+	if list.prefix != "" && (field == "month" || field == "language") {
+		all, err := s.countFacet(field, set, loc, facetList{most: math.MaxInt32})
+		return newFacet(field, slices.DeleteFunc(all.Values, func(v FacetValue) bool { return !list.accepts(v.Value) }), list.most), err
+	}
 	counts := make([]int, s.x.columns.valueCount())
 	var err error
 	switch field {
 	case "month":
-		return Facet{field, topMonths(s.histogram(set, loc), list.most)}, nil
+		return newFacet(field, topMonths(s.histogram(set, loc), list.most+1), list.most), nil
 	case "person":
 		s.addMany(counts, set, multiPeople)
 	case "domain":
@@ -177,17 +208,14 @@ func (s *snapshot) countFacet(field string, set meetingSet, loc *time.Location, 
 	if err != nil {
 		return Facet{}, err
 	}
-	if list.asSpelled {
-		return Facet{field, s.beginningWith(counts, list.prefix, list.most)}, nil
-	}
-	if field == "person" || field == "team" || field == "type" {
+	if !list.asSpelled && (field == "person" || field == "team" || field == "type") {
 		s.x.columns.addSpellings(counts)
 	}
-	values := s.beginningWith(counts, list.prefix, list.most)
-	if field == "person" {
-		values, err = s.countPeople(values, keyPerson, set)
+	f := newFacet(field, s.beginningWith(counts, list.prefix, list.most+1), list.most)
+	if !list.asSpelled && field == "person" {
+		f.Values, err = s.countPeople(f.Values, keyPerson, set)
 	}
-	return Facet{field, values}, err
+	return f, err
 }
 
 // hideCRM leaves the meetings whose CRM matches the viewer does not see out of a count.

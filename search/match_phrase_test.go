@@ -60,7 +60,7 @@ func TestAPhraseIsFoundBehindManyNewerMeetings(t *testing.T) {
 		t.Errorf("said %s times, want %s", got, want)
 	}
 	a = h.search(Request{Query: `"met at the end" type:retro`, Facets: true})
-	if got := fmt.Sprint(a.Facets[2]); got == fmt.Sprint(Facet{"type", []FacetValue{{"Retro", 1}}}) {
+	if got := fmt.Sprint(a.Facets[2]); got == fmt.Sprint(Facet{Field: "type", Values: []FacetValue{{"Retro", 1}}}) {
 		t.Errorf("the other types are counted as if none had the phrase: %s", got)
 	}
 }

@@ -20,6 +20,7 @@ const (
 	maxMeetings     = 100
 	defaultMoments  = 3
 	maxMoments      = 20
+	maxWithin       = 1000 // moments, of Request.Within
 )
 
 // Search answers a request. It fails with a *QueryError when the query cannot
@@ -31,14 +32,15 @@ func (x *Index) Search(ctx context.Context, r Request) (*Answer, error) {
 		return nil, err
 	}
 	r.Limit = clamp(r.Limit, defaultMeetings, maxMeetings)
-	r.Moments = clamp(r.Moments, defaultMoments, maxMoments)
+	most := maxMoments
+	if r.Within != 0 {
+		q, most = q.Within(r.Within), maxWithin
+	}
+	r.Moments = clamp(r.Moments, defaultMoments, most)
 	if r.Location == nil {
 		r.Location = time.UTC
 	}
 	q.Sort = cmp.Or(r.Sort, q.Sort)
-	if r.Within != 0 {
-		q = q.Within(r.Within)
-	}
 	after, err := readCursor(r.After, q.String())
 	if err != nil {
 		return nil, err

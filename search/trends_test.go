@@ -181,7 +181,7 @@ func TestFacetsStayHonest(t *testing.T) {
 		}
 	}
 	f, err := h.index.Facet(context.Background(), FacetsRequest{Request: Request{Query: "", Viewer: everyone, Limit: 5}, Field: "person", Begins: "sto"})
-	if err != nil || fmt.Sprint(f) != "{person [{Bob Stone 1}]}" {
+	if err != nil || fmt.Sprint(f) != "{person [{Bob Stone 1}] false}" {
 		t.Errorf("people that begin with sto: %v, %v", f, err)
 	}
 	if _, err := h.index.Facet(context.Background(), FacetsRequest{Request: Request{Viewer: everyone}, Field: "account"}); err == nil {

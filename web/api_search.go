@@ -3,9 +3,11 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"minutebook/api"
 	"minutebook/search"
 	"minutebook/search/query"
 )
@@ -21,6 +23,7 @@ type searchJSON struct {
 type facetJSON struct {
 	Field  string           `json:"field"`
 	Values []facetValueJSON `json:"values"`
+	More   bool             `json:"more,omitempty"`
 }
 
 type facetValueJSON struct {
@@ -68,22 +71,35 @@ func (s *server) apiMoments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := parseNumber(r.URL.Query(), "limit", 20, 1, 20)
+	limit, err := parseNumber(r.URL.Query(), "limit", 20, 1, 500)
 	if err != nil {
 		return err
 	}
 	if _, err := s.openMeeting(r, id); err != nil {
 		return err
 	}
-	answer, err := s.searchWithin(r.Context(), id, r.URL.Query().Get("q"), limit)
+	answer, err := s.searchWithin(r.Context(), id, r.URL.Query().Get("q"), limit+1)
 	if err != nil {
 		return err
 	}
-	moments := []search.FoundMoment{}
+	out := momentsJSON{Moments: []search.FoundMoment{}}
 	for _, m := range answer.Result().Meetings {
-		moments = append(moments, m.Moments...)
+		out.Moments = append(out.Moments, m.Moments...)
 	}
-	return answerJSON(w, r, map[string]any{"moments": moments})
+	if out.More = len(out.Moments) > limit; out.More {
+		last := limit
+		if transcript := string(api.PartTranscript); limit > 2 && out.Moments[last-1].Part == transcript && out.Moments[last].Part != transcript {
+			last-- // the last place is for a line of another part
+		}
+		out.Moments = slices.Delete(out.Moments, last, last+1)
+	}
+	return answerJSON(w, r, out)
+}
+
+// momentsJSON are moments of a meeting, the best first.
+type momentsJSON struct {
+	Moments []search.FoundMoment `json:"moments"`
+	More    bool                 `json:"more,omitempty"`
 }
 
 // searchWithin searches one meeting.

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"minutebook/internal/testrun"
+	"minutebook/search"
 )
 
 // answer decodes an answer of the JSON interface.
@@ -63,6 +65,47 @@ func TestSearchAnswersInTheFixedForm(t *testing.T) {
 	}
 	s.answer(404, "/api/v1/nothing", &wrong)
 	s.answer(404, "/api/v1/meetings/99", &wrong)
+}
+
+// TestListsSayThatTheyAreCut asks for lists that have no pages.
+func TestListsSayThatTheyAreCut(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	var lines, guests []string
+	for i := range 40 {
+		lines = append(lines, fmt.Sprintf(`{"speaker":{"display_name":"Bo"},"text":"The tariff is fixed.","timestamp":"00:%02d:05"}`, i))
+	}
+	for i := range mostChoices {
+		guests = append(guests, fmt.Sprintf(`{"name":"Guest %d"}`, i))
+	}
+	s := newSite(t, meeting(5, "Budget", "2026-06-30T15:00:00Z", `"transcript":[`+strings.Join(lines, ",")+`],"action_items":[{"description":"Send the tariff"}]`),
+		meeting(6, "Other", "2025-01-30T15:00:00Z", `"calendar_invitees":[`+strings.Join(guests, ",")+`]`))
+	type answer struct {
+		Moments        []search.FoundMoment
+		Values         []facetValueJSON
+		People, Facets []any
+		More           bool
+	}
+	for address, want := range map[string]answer{
+		"/api/v1/meetings/5/moments?q=tariff":           {Moments: make([]search.FoundMoment, 20), More: true},
+		"/api/v1/meetings/5/moments?q=tariff&limit=3":   {Moments: make([]search.FoundMoment, 3), More: true},
+		"/api/v1/meetings/5/moments?q=tariff&limit=40":  {Moments: make([]search.FoundMoment, 40), More: true},
+		"/api/v1/meetings/5/moments?q=tariff&limit=41":  {Moments: make([]search.FoundMoment, 41)},
+		"/api/v1/meetings/5/moments?q=tariff&limit=500": {Moments: make([]search.FoundMoment, 41)},
+		"/api/v1/facet?field=month&limit=1":             {Values: make([]facetValueJSON, 1), More: true},
+		"/api/v1/facet?field=month&limit=2":             {Values: make([]facetValueJSON, 2)},
+		"/api/v1/facet?field=person&limit=301":          {Values: make([]facetValueJSON, 301), More: true},
+		"/api/v1/facet?field=person&limit=302":          {Values: make([]facetValueJSON, 302)},
+		"/api/v1/filters":                               {People: make([]any, mostChoices), More: true},
+	} {
+		var got answer
+		s.answer(200, address, &got)
+		if len(got.Moments) != len(want.Moments) || len(got.Values) != len(want.Values) || len(got.People) != len(want.People) || got.More != want.More {
+			t.Errorf("%s: %d moments, %d values, %d people, more: %t", address, len(got.Moments), len(got.Values), len(got.People), got.More)
+		}
+		if n := len(got.Moments); n > 0 && got.Moments[n-1].Part != "action_items" {
+			t.Errorf("%s: the last place has %s", address, got.Moments[n-1].Part)
+		}
+	}
 }
 
 func TestMeetingIsTheArchivesOwn(t *testing.T) {

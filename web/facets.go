@@ -127,7 +127,7 @@ const mostFacetValues = 300
 func (s *server) facet(w http.ResponseWriter, r *http.Request) error {
 	form := r.URL.Query()
 	text := form.Get("q")
-	found, err := s.findFacet(r, mostFacetValues+1)
+	found, err := s.findFacet(r, mostFacetValues)
 	if err != nil {
 		return err
 	}
@@ -136,10 +136,7 @@ func (s *server) facet(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := facetPage{frame: s.newFrame(r, "facet", facetNames[found.Field]), Name: facetNames[found.Field], Field: found.Field, Find: form.Get("find")}
-	p.Query = text
-	if p.More = len(found.Values) > mostFacetValues; p.More {
-		found.Values = found.Values[:mostFacetValues]
-	}
+	p.Query, p.More = text, found.More
 	p.Values = newFacetValues(found, q)
 	return s.render(w, http.StatusOK, "facet", p)
 }
@@ -152,7 +149,7 @@ func (s *server) findFacet(r *http.Request, most int) (search.Facet, error) {
 		return search.Facet{}, &failure{http.StatusBadRequest, "field is one of person, team, type, domain, language, month and has"}
 	}
 	request := search.FacetsRequest{Request: s.searchRequest(r.Context(), form.Get("q")), Field: field, Begins: form.Get("find")}
-	request.Limit = most
+	request.Limit, request.Name = most, func(value string) string { return facetLabel(field, value) }
 	return s.Index.Facet(r.Context(), request)
 }
 
@@ -170,7 +167,7 @@ func (s *server) apiFacet(w http.ResponseWriter, r *http.Request) error {
 }
 
 func newFacetJSON(f search.Facet) facetJSON {
-	out := facetJSON{Field: f.Field, Values: []facetValueJSON{}}
+	out := facetJSON{Field: f.Field, Values: []facetValueJSON{}, More: f.More}
 	for _, v := range f.Values {
 		out.Values = append(out.Values, facetValueJSON(v))
 	}
@@ -199,17 +196,19 @@ type choices struct {
 	Types  []string `json:"types"`
 	Teams  []string `json:"teams"`
 	People []string `json:"people"`
+	More   bool     `json:"more,omitempty"` // values of fewer meetings are left out
 }
 
 // choices returns those of the most meetings that the visitor sees. They come from the
 // index, which has them in memory.
 func (s *server) choices(ctx context.Context) (choices, error) {
-	c := choices{[]string{}, []string{}, []string{}}
+	c := choices{Types: []string{}, Teams: []string{}, People: []string{}}
 	found, err := s.Index.Values(ctx, viewerOf(ctx), mostChoices, "type", "team", "person")
 	if err != nil {
 		return c, err
 	}
 	for i, names := range []*[]string{&c.Types, &c.Teams, &c.People} {
+		c.More = c.More || found[i].More
 		for _, v := range found[i].Values {
 			*names = append(*names, v.Value)
 		}
