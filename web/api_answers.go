@@ -40,15 +40,12 @@ type problem struct {
 
 // failJSON answers an error as a problem.
 func (s *server) failJSON(w http.ResponseWriter, r *http.Request, err error) {
-	p := problem{Type: "about:blank"}
+	f := s.toFailure(r, err)
+	p := problem{Type: "about:blank", Title: http.StatusText(f.status), Status: f.status, Detail: f.message}
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) {
-		p.Status, p.Detail, p.Position, p.Hint = http.StatusBadRequest, wrong.Message, &wrong.Pos, wrong.Hint
-	} else {
-		f := s.toFailure(r, err)
-		p.Status, p.Detail = f.status, f.message
+		p.Detail, p.Position, p.Hint = wrong.Message, &wrong.Pos, wrong.Hint
 	}
-	p.Title = http.StatusText(p.Status)
 	h := w.Header()
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")

@@ -108,6 +108,52 @@ func TestListsSayThatTheyAreCut(t *testing.T) {
 	}
 }
 
+// TestErrorsAreProblems makes mistakes of all kinds.
+func TestErrorsAreProblems(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t, meeting(1, "Budget", "2026-06-30T15:00:00Z", ""))
+	post := func(header ...string) (*http.Response, string) {
+		return s.submit("/api/v1/saved-searches", `{"name":"x","query":"tariff speeker:bo"}`, append(header, "Content-Type", "application/json")...)
+	}
+	for name, ask := range map[string]func() (*http.Response, string){
+		`422 "position":7,"hint":"`: func() (*http.Response, string) { return post() },
+		"403 cross-origin":          func() (*http.Response, string) { return post("Sec-Fetch-Site", "cross-site") },
+		"421 hosts under [web]":     func() (*http.Response, string) { return s.get("/api/v1/meetings", "Host", "evil.example") },
+		"404 no such recording":     func() (*http.Response, string) { return s.get("/api/v1/meetings/1/media/video") },
+		"404 of this meeting here":  func() (*http.Response, string) { return s.get("/api/v1/meetings/1/media/clip?t=1&end=2") },
+	} {
+		resp, body := ask()
+		if status, piece, _ := strings.Cut(name, " "); itoa(int64(resp.StatusCode)) != status || !strings.Contains(body, piece) || resp.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%d %s %s, want %s", resp.StatusCode, resp.Header.Get("Content-Type"), body, name)
+		}
+	}
+	if resp, body := s.submit("/saved", "query=x", "Sec-Fetch-Site", "cross-site"); resp.StatusCode != 403 || strings.HasPrefix(body, "{") {
+		t.Errorf("a form of another site: %d %s", resp.StatusCode, body)
+	}
+}
+
+// TestTheOwnerLearnsThatAMeetingIsForgotten asks for all that there is of a meeting.
+func TestTheOwnerLearnsThatAMeetingIsForgotten(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t, meeting(1, "Budget", "2026-06-30T15:00:00Z", ""))
+	if _, err := s.archive.Forget(t.Context(), 1, "asked to"); err != nil {
+		t.Fatal(err)
+	}
+	s.catchUp()
+	for _, r := range s.server.routes() {
+		path, ok := strings.CutPrefix(r.pattern, "GET /api/v1/meetings/{id}")
+		if !ok {
+			continue
+		}
+		address := "/api/v1/meetings/1" + strings.NewReplacer("{revision}", "1", "{kind}", "video").Replace(path) + "?q=x&t=1&end=2"
+		for person, want := range map[string]int{"": 410, "bo@x.example": 404} {
+			if resp, body := s.get(address, "Test-Person", person); resp.StatusCode != want {
+				t.Errorf("%s, asked by %q: %d %s", address, person, resp.StatusCode, body)
+			}
+		}
+	}
+}
+
 func TestMeetingIsTheArchivesOwn(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSite(t)

@@ -81,7 +81,7 @@ func (s *server) clip(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case len(all) == 0:
-		return archive.ErrNotFound
+		return errNoRecording
 	case to < 0:
 		return &failure{http.StatusBadRequest, "A clip is asked for as ?t=1:23&end=1:40."}
 	case s.Clips == nil:

@@ -74,7 +74,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 		if reason, status := s.refuses(r); status != 0 {
-			http.Error(w, reason, status)
+			s.refuse(w, r, reason, status)
 			return
 		}
 		if s.asksNobody() && !s.isMonitor {
@@ -82,6 +82,15 @@ func (s *server) guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refuse answers a request that reaches no route, in the form of the interface where it is for that.
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, reason string, status int) {
+	if strings.HasPrefix(r.URL.Path, "/api/v1/") {
+		s.failJSON(w, r, &failure{status, reason})
+		return
+	}
+	http.Error(w, reason, status)
 }
 
 // noticesProxy reports whether this request, or an earlier one, shows that a proxy leads here

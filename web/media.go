@@ -29,18 +29,25 @@ const (
 // readOnly is said to whoever may read a meeting but not play it.
 const readOnly = "This meeting is shared with you to read: its recording is not."
 
+// errNoRecording is said to whoever sees a meeting.
+var errNoRecording = &failure{http.StatusNotFound, "There is no such recording of this meeting here."}
+
 // errUnreadable is said where the store of recordings cannot be read.
 var errUnreadable = &failure{http.StatusServiceUnavailable, "This recording cannot be read at present. The log says why."}
 
 // mayPlay fails unless the visitor of a request may play a meeting's recording now: with
-// [archive.ErrNotFound] for a meeting that the visitor does not see.
+// [archive.ErrNotFound] for a meeting that the visitor does not see, and for the owner with
+// [archive.ErrForgotten] for one that was forgotten.
 func (s *server) mayPlay(ctx context.Context, v Visitor, id int64) error {
 	visible, allowed, err := s.Archive.MayPlay(ctx, v.Viewer, id)
 	switch {
 	case err != nil:
 		return err
 	case !visible:
-		return archive.ErrNotFound
+		if _, err = s.Archive.VisibleRow(ctx, v.Viewer, id); err == nil { // it is shared only now
+			err = archive.ErrNotFound
+		}
+		return err
 	case !allowed:
 		return &failure{http.StatusForbidden, readOnly}
 	}
@@ -86,7 +93,7 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) error {
 }
 
 // openMedia opens a meeting's newest recording of a kind. It fails with
-// [archive.ErrNotFound] when there is none, and with 503 when it cannot be read.
+// errNoRecording when there is none, and with 503 when it cannot be read.
 func (s *server) openMedia(ctx context.Context, id int64, kind archive.MediaKind) (io.ReadSeekCloser, archive.Attached, error) {
 	all, err := s.Archive.MediaOf(ctx, id)
 	if err != nil {
@@ -94,14 +101,14 @@ func (s *server) openMedia(ctx context.Context, id int64, kind archive.MediaKind
 	}
 	i := slices.IndexFunc(all, func(m archive.Attached) bool { return m.Kind == kind })
 	if i < 0 {
-		return nil, archive.Attached{}, archive.ErrNotFound
+		return nil, archive.Attached{}, errNoRecording
 	}
 	file, blob, err := s.Archive.Media().Open(ctx, all[i].SHA256)
 	if err == nil && blob.Size != all[i].Size {
 		err = errors.Join(fmt.Errorf("it has %d bytes and not %d; verify names the damage", blob.Size, all[i].Size), file.Close())
 	}
 	if errors.Is(err, archive.ErrNotFound) {
-		return nil, archive.Attached{}, err
+		return nil, archive.Attached{}, errNoRecording
 	}
 	if err != nil {
 		if ctx.Err() == nil {

@@ -73,14 +73,14 @@ func (s *server) save(ctx context.Context, name, text string) (notes.SavedSearch
 // checkQuery fails for a query that cannot be read.
 func checkQuery(text string) error {
 	if _, err := query.Parse(text); err != nil {
-		return &failure{http.StatusUnprocessableEntity, sentence(err)}
+		return errors.Join(&failure{http.StatusUnprocessableEntity, sentence(err)}, err)
 	}
 	return nil
 }
 
 // refuseSaved shows the mistake in a form about saved searches.
 func (s *server) refuseSaved(w http.ResponseWriter, r *http.Request, err error) error {
-	if f, ok := err.(*failure); ok && f.status == http.StatusUnprocessableEntity { //nolint:errorlint // as it was made
+	if f, ok := errors.AsType[*failure](err); ok && f.status == http.StatusUnprocessableEntity {
 		return s.renderSaved(w, r, f.status, savedPage{Notice: f.message})
 	}
 	return err

@@ -69,6 +69,9 @@ func (e *Entry) isOwners() bool { return e.People == nil }
 func (s *server) prepareEntry() error {
 	e := &s.Entry
 	s.forms = http.NewCrossOriginProtection()
+	s.forms.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, s.forms.Check(r).Error(), http.StatusForbidden)
+	}))
 	if e.isOwners() {
 		return nil
 	}
