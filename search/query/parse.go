@@ -168,7 +168,10 @@ func (p *parser) startsItem(at int) bool {
 // when there was nothing in it.
 func (p *parser) parseItem(depth int) (Node, error) {
 	t := p.take()
-	if p.leaves++; p.leaves > maxLeaves {
+	if t.kind != kindMinus && t.kind != kindOpen {
+		p.leaves++
+	}
+	if p.leaves > maxLeaves {
 		return nil, &Error{Pos: t.pos, Message: fmt.Sprintf("the query has more than %d parts", maxLeaves)}
 	}
 	switch t.kind {

@@ -104,6 +104,7 @@ func TestParseErrors(t *testing.T) {
 		{strings.Repeat("(", 40), 32, "deep"},
 		{strings.Repeat("x", 5000), 4096, "longer than 4096 bytes"},
 		{strings.Repeat("x ", 200), 256, "parts"},
+		{strings.Repeat("-(x) ", 200), 642, "parts"},
 	} {
 		_, err := Parse(c.in)
 		var qe *Error
@@ -114,6 +115,14 @@ func TestParseErrors(t *testing.T) {
 		if qe.Pos != c.pos || !strings.Contains(qe.Error(), c.says) {
 			t.Errorf("Parse(%q) = %d %q, want %d and %q", c.in, qe.Pos, qe.Error(), c.pos, c.says)
 		}
+	}
+}
+
+// TestSignsAreNoParts parses as many parts as a query may have, each with a minus and parentheses.
+func TestSignsAreNoParts(t *testing.T) {
+	q, err := Parse(strings.Repeat("-(a OR b) ", maxLeaves/2))
+	if err != nil || len(q.Parts()) != maxLeaves/2 {
+		t.Error(err)
 	}
 }
 
