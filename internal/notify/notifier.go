@@ -40,7 +40,7 @@ type Notifier struct {
 
 // The bounds of the messages that wait for a failing channel.
 const (
-	maxPending = 100                // messages; older ones go
+	maxPending = 100                // messages; beyond it, those of conditions that are over go
 	maxAge     = 7 * 24 * time.Hour // of a message
 	maxPause   = 15 * time.Minute   // between two tries
 	maxRefused = 3                  // messages that a channel may refuse at one try
@@ -124,6 +124,9 @@ func (n *Notifier) change(ctx context.Context, fn func(maker)) error {
 	channels := n.Channels()
 	n.state.follow(channels)
 	fn(n.newMaker())
+	for name, q := range n.state.Channels {
+		q.shorten(func(m Message) { n.logGivenUp(name, m) })
+	}
 	unsaved := n.save(ctx)
 	var sending sync.WaitGroup
 	var saving sync.Mutex // guards unsaved and the state, of which each channel changes its queue
@@ -168,7 +171,7 @@ func (n *Notifier) flush(ctx context.Context, c Channel, done func(Message), gua
 	for tried := 0; len(waiting) > 0 && tried < maxRefused && pause.failures == 0; waiting = waiting[1:] {
 		m := waiting[0]
 		if n.Now().Sub(m.At) > maxAge {
-			n.Logger.Warn().Str("channel", c.Name()).Str("key", m.Key).Msg("a message is given up")
+			n.logGivenUp(c.Name(), m)
 			delete(refused, m.ID)
 			guard.Lock()
 			n.state.Channels[c.Name()].giveUp(m)
@@ -195,6 +198,10 @@ func (n *Notifier) flush(ctx context.Context, c Channel, done func(Message), gua
 	guard.Lock()
 	defer guard.Unlock()
 	n.note(ctx, c.Name(), failure, pause, refused)
+}
+
+func (n *Notifier) logGivenUp(channel string, m Message) {
+	n.Logger.Warn().Str("channel", channel).Str("key", m.Key).Msg("a message is given up")
 }
 
 // isOver reports whether a channel or a message may be tried now.

@@ -341,3 +341,39 @@ func TestAClockThatIsAheadLosesNoCondition(t *testing.T) {
 	b.update()
 	b.expect(c, "ada", "over: ada")
 }
+
+// TestManyMessagesLoseNoCondition has more accounts fall silent than messages are to wait for
+// a channel that fails, and come back, time and again, while a backup fails.
+func TestManyMessagesLoseNoCondition(t *testing.T) {
+	c := &recorded{name: "c", refuse: down}
+	b := newBench(t, c)
+	backup := Condition{Key: "upkeep/backup", Title: "backup"}
+	all := []Condition{backup}
+	for i := range 2 * maxPending {
+		all = append(all, Condition{Key: fmt.Sprint("silent/", i), Title: "silent"})
+	}
+	for range 3 {
+		b.update(all...)
+		if got := b.States()[0].Waiting; got != len(all) {
+			t.Errorf("%d messages wait for %d conditions that last", got, len(all))
+		}
+		b.update(backup)
+	}
+	if got := b.States()[0].Waiting; got > maxPending {
+		t.Errorf("%d messages wait for one condition that lasts", got)
+	}
+	if !strings.Contains(b.log.String(), "a message is given up") {
+		t.Error("the log says nothing of the messages that are gone")
+	}
+	b.restart()
+	c.refuse = nil
+	b.update(backup)
+	if got := c.titles(); got[0] != "backup" || slices.Index(got[1:], "backup") >= 0 {
+		t.Errorf("told %q", got)
+	}
+	told := len(c.got)
+	b.update(all...)
+	if got := len(c.got) - told; got != len(all)-1 {
+		t.Errorf("told of %d accounts, want %d", got, len(all)-1)
+	}
+}

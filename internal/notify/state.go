@@ -73,10 +73,22 @@ func (q *queue) begin(c Condition, message maker) {
 	q.add(m)
 }
 
-// add appends a message. The oldest goes where there are too many.
-func (q *queue) add(m Message) {
-	q.Pending = append(q.Pending, m)
-	q.Pending = q.Pending[max(0, len(q.Pending)-maxPending):]
+func (q *queue) add(m Message) { q.Pending = append(q.Pending, m) }
+
+// shorten drops messages of which too many wait, the oldest first: only the two of a
+// condition that began and is over, since nobody would hear of one that lasts.
+func (q *queue) shorten(drop func(Message)) {
+	for i := 0; i < len(q.Pending) && len(q.Pending) > maxPending; {
+		began := q.Pending[i]
+		end := slices.IndexFunc(q.Pending[i:], func(m Message) bool { return m.Kind == Over && m.Key == began.Key })
+		if began.Kind != Problem || end < 0 {
+			i++
+			continue
+		}
+		q.Pending = slices.Delete(q.Pending, i+end, i+end+1)
+		q.Pending = slices.Delete(q.Pending, i, i+1)
+		drop(began)
+	}
 }
 
 func (q *queue) remove(id string) {
