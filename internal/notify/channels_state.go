@@ -29,8 +29,12 @@ func (n *Notifier) publish() {
 		t := n.tries[name]
 		states = append(states, ChannelState{name, len(q.Pending), t.text, t.since})
 	}
-	if t, failing := n.tries[heartbeat]; failing && n.state.Channels[heartbeat] == nil {
-		states = append(states, ChannelState{Name: heartbeat, Error: t.text, Since: t.since})
+	if t := n.beat; !t.since.IsZero() {
+		name := heartbeat
+		if n.state.Channels[name] != nil {
+			name += " address"
+		}
+		states = append(states, ChannelState{Name: name, Error: t.text, Since: t.since})
 	}
 	slices.SortFunc(states, func(a, b ChannelState) int { return cmp.Compare(a.Name, b.Name) })
 	n.states.Store(&states)

@@ -30,10 +30,11 @@ type Notifier struct {
 	Now      func() time.Time
 	Logger   zerolog.Logger
 
-	mu    sync.Mutex // guards the fields below, and is held while messages are sent
-	state *state     // nil before the first call
-	saved []byte     // the state as the store has it
-	tries map[string]try
+	mu    sync.Mutex     // guards the fields below, and is held while messages are sent
+	state *state         // nil before the first call
+	saved []byte         // the state as the store has it
+	tries map[string]try // of the channels, by name
+	beat  try            // of the heartbeat address, which may have the name of a channel
 
 	states atomic.Pointer[[]ChannelState]
 }
@@ -46,7 +47,7 @@ const (
 	maxRefused = 3                  // messages that a channel may refuse at one try
 )
 
-// try is how a channel or the heartbeat address failed.
+// try is how a channel or the heartbeat address failed; zero where it works.
 type try struct {
 	since   time.Time       // of the first failure
 	text    string          // of the last error
@@ -91,7 +92,7 @@ func (n *Notifier) Retry() {
 		}
 		n.tries[name] = t
 	}
-	delete(n.tries, heartbeat) // there may be none any more
+	n.beat = try{} // there may be no address any more
 }
 
 // maker makes messages: the same one for every channel.
@@ -197,7 +198,7 @@ func (n *Notifier) flush(ctx context.Context, c Channel, done func(Message), gua
 	}
 	guard.Lock()
 	defer guard.Unlock()
-	n.note(ctx, c.Name(), failure, pause, refused)
+	n.tries[c.Name()] = n.note(ctx, c.Name(), before, failure, pause, refused)
 }
 
 func (n *Notifier) logGivenUp(channel string, m Message) {
@@ -216,19 +217,18 @@ func (n *Notifier) lengthen(w wait) wait {
 	return wait{w.failures + 1, n.Now().Add(pause - time.Second)}
 }
 
-// note records how a try ended, and logs it when it ended otherwise than the one before. A
+// note returns how a try ended that followed t, and logs it when it ended otherwise. A
 // channel fails as long as a message waits that it has refused.
-func (n *Notifier) note(ctx context.Context, name string, err error, pause wait, refused map[string]wait) {
+func (n *Notifier) note(ctx context.Context, name string, t try, err error, pause wait, refused map[string]wait) try {
 	if ctx.Err() != nil {
-		return
+		return t
 	}
-	t, failed := n.tries[name]
+	failed := !t.since.IsZero()
 	if err == nil && len(refused) == 0 {
 		if failed {
 			n.Logger.Info().Str("channel", name).Msg("the channel works again")
 		}
-		delete(n.tries, name)
-		return
+		return try{}
 	}
 	if !failed {
 		t.since = n.Now()
@@ -238,7 +238,7 @@ func (n *Notifier) note(ctx context.Context, name string, err error, pause wait,
 		t.text = err.Error()
 	}
 	t.wait, t.refused = pause, refused
-	n.tries[name] = t
+	return t
 }
 
 // ChangeVersion notes the version that runs, and sends the news of it where another one ran
@@ -255,7 +255,7 @@ func (n *Notifier) ChangeVersion(ctx context.Context, version string, describe f
 	})
 }
 
-// heartbeat names the heartbeat address among the channels.
+// heartbeat names the heartbeat address beside the channels.
 const heartbeat = "heartbeat"
 
 // Beat calls the heartbeat address once for each full success. A success that is dated
@@ -263,11 +263,11 @@ const heartbeat = "heartbeat"
 func (n *Notifier) Beat(ctx context.Context, success time.Time, address string, allowPrivate bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.load(ctx); err != nil || success.IsZero() || success.Equal(n.state.Beat) || !n.isOver(n.tries[heartbeat].wait) {
+	if err := n.load(ctx); err != nil || success.IsZero() || success.Equal(n.state.Beat) || !n.isOver(n.beat.wait) {
 		return err
 	}
 	err := callHeartbeat(ctx, address, allowPrivate)
-	n.note(ctx, heartbeat, err, n.lengthen(n.tries[heartbeat].wait), nil)
+	n.beat = n.note(ctx, heartbeat, n.beat, err, n.lengthen(n.beat.wait), nil)
 	n.publish()
 	if err != nil {
 		return nil

@@ -377,3 +377,37 @@ func TestManyMessagesLoseNoCondition(t *testing.T) {
 		t.Errorf("told of %d accounts, want %d", got, len(all)-1)
 	}
 }
+
+// TestAChannelNamedHeartbeat has a hook with the name of the heartbeat address: neither delays
+// the other, and the status has both.
+func TestAChannelNamedHeartbeat(t *testing.T) {
+	beats, answer := 0, http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		beats++
+		w.WriteHeader(answer)
+	}))
+	defer server.Close()
+	c := &recorded{name: heartbeat, refuse: down}
+	b := newBench(t, c)
+	beat := func() {
+		t.Helper()
+		b.update(ada)
+		if err := b.Beat(t.Context(), b.now, server.URL, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	beat()
+	beat()
+	if got := b.States(); beats != 2 || len(got) != 1 || got[0].Waiting != 1 || got[0].Error == "" {
+		t.Errorf("while the hook fails: %d beats, %+v", beats, got)
+	}
+	answer, c.refuse = http.StatusInternalServerError, nil
+	b.now = b.now.Add(maxPause)
+	beat()
+	b.expect(c, "ada")
+	b.update()
+	b.expect(c, "ada", "over: ada")
+	if got := b.States(); len(got) != 2 || got[0] != (ChannelState{Name: heartbeat}) || got[1].Name != "heartbeat address" || got[1].Error == "" {
+		t.Errorf("while the heartbeat fails: %+v", got)
+	}
+}
