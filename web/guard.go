@@ -53,6 +53,9 @@ func (s *server) asksNobody() bool { return s.Identify == nil && s.Entry.isOwner
 func hostNames(o *Options) map[string]bool {
 	hosts := map[string]bool{}
 	for _, h := range o.Hosts {
+		if ip, err := netip.ParseAddr(strings.Trim(h, "[]")); err == nil {
+			h = ip.WithZone("").String() // as browsers write it
+		}
 		hosts[strings.ToLower(strings.TrimSuffix(h, "."))] = true
 	}
 	if o.Entry.PublicURL != nil {

@@ -42,6 +42,16 @@ func TestForeignHostsAreRefused(t *testing.T) {
 	}
 }
 
+// TestAddressesAreHosts configures an address in each form that hosts takes.
+func TestAddressesAreHosts(t *testing.T) {
+	for _, configured := range []string{"2001:db8::5", "[2001:db8::5]", "2001:DB8:0::5", "[2001:DB8:0:0:0:0:0:5%eth0]"} {
+		hosts := hostNames(&Options{Hosts: []string{configured}})
+		if !hostAllowed(&http.Request{Host: "[2001:db8::5]:8377"}, hosts) || hostAllowed(&http.Request{Host: "[2001:db8::6]"}, hosts) {
+			t.Errorf("hosts = [%q] allows %v", configured, hosts)
+		}
+	}
+}
+
 // TestOddHostsAreRefused: each of them has an allowed name in it.
 func TestOddHostsAreRefused(t *testing.T) {
 	hosts := map[string]bool{"notes.example": true, "fd00::7": true}
