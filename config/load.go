@@ -45,12 +45,15 @@ func LoadBeside(running, path, dataDir string, environ []string) (*Config, error
 	if err != nil {
 		return nil, fmt.Errorf("find the folder of the configuration: %w", err)
 	}
-	c.DataDir = anchor(folder, c.DataDir)
 	if dataDir != "" {
 		if c.DataDir, err = filepath.Abs(dataDir); err != nil {
 			return nil, fmt.Errorf("find the data directory: %w", err)
 		}
 	}
+	if err := findFaults(c.refuseHomes); err != nil {
+		return nil, fmt.Errorf("check configuration %s: %w", cmp.Or(path, "of the environment"), err)
+	}
+	c.DataDir = anchor(folder, c.DataDir)
 	c.inFile = len(c.Accounts)
 	if err := c.readAddedAccounts(cmp.Or(running, c.DataDir)); err != nil {
 		return nil, err
@@ -92,6 +95,18 @@ func decode(raw []byte) (*Config, error) {
 	}
 	return &c, err
 }
+
+// refuseHomes refuses folders that are written as in a shell: they would be made, under that name.
+func (c *Config) refuseHomes(bad complain) {
+	for _, s := range [][2]string{{"data_dir", c.DataDir}, {"import.watch", c.Import.Watch}, {"backup.to", c.Backup.To}} {
+		if path := s[1]; IsHome(path) {
+			bad(s[0], "%q begins with ~, which only a shell replaces: write the whole path, or ./%[1]s for a folder of that name", path)
+		}
+	}
+}
+
+// IsHome reports whether a path begins with ~, as shells write the home directory of a person.
+func IsHome(path string) bool { return path == "~" || strings.HasPrefix(path, "~/") }
 
 // anchorPaths makes relative paths begin at the file's folder, so that the working
 // directory of the daemon does not matter.

@@ -67,6 +67,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"wrong values in words", "data_dir = \"d\"\n[receiver]\ntrusted_proxies = [\"foo\"]\n[web]\ntrusted_proxies = [\"bar/99\"]\ntime_zone = \"../etc\"\n[sync]\ntime_zone = \"Mars/Base\"\nwalk = \"61 x * * *\"\n[archive]\nage_recipients = [\"AGE-SECRET-KEY-1TOPSECRET\"]\n", nil,
 			[]string{"receiver.trusted_proxies: \"foo\" is no", "web.trusted_proxies: \"bar/99\" is no", "web.time_zone: \"../etc\" is no", "sync.time_zone: \"Mars/Base\" is no", "sync.walk: \"61 x * * *\" is no", "the text at place 1 is no public key"}},
 		{"duration of years", "data_dir = \"d\"\n[audit]\nkeep = \"1y\"\n", nil, []string{"audit.keep: takes a duration"}},
+		{"home of a shell", "data_dir = \"~/minutes\"\n[import]\nwatch = \"~\"\n[backup]\nto = \"~/backups\"\n", nil,
+			[]string{`data_dir: "~/minutes" begins with ~`, `import.watch: "~" begins`, `backup.to: "~/backups" begins`, "./~/backups"}},
+		{"home of a shell in a variable", "", []string{"MINUTEBOOK_DATA_DIR=~/minutes"}, []string{`data_dir: "~/minutes" begins with ~`}},
 		{"no data_dir", "", nil, []string{"data_dir: is missing"}},
 		{"no key", account, nil, []string{"accounts[0].api_key", `"ada"`, "MINUTEBOOK_ACCOUNT_ADA_API_KEY"}},
 		{"empty key file", account + "api_key_file = \"/dev/null\"\n", nil, []string{"api_key_file", "empty"}},
@@ -156,6 +159,22 @@ func TestErrorsKeepSecrets(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("error is %v", err)
 		}
+	}
+}
+
+// TestAFolderMayHaveTheNameOfAHome names folders beside the file, and one in a file whose
+// directory is another.
+func TestAFolderMayHaveTheNameOfAHome(t *testing.T) {
+	c, err := load(t, "data_dir = \"./~/minutes\"\n[backup]\nto = \"~kept\"\n")
+	if err != nil || !strings.HasSuffix(c.DataDir, "/~/minutes") || !strings.HasSuffix(c.Backup.To, "/~kept") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte("data_dir = \"~/minutes\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(path, "/elsewhere", nil); err != nil {
+		t.Errorf("a directory that is not used is refused: %v", err)
 	}
 }
 

@@ -28,7 +28,12 @@ func IsAccountName(name string) bool { return accountName.MatchString(name) }
 
 // Check reports all faults of a configuration that was not loaded from a file. It reads
 // no files.
-func (c *Config) Check() error { return findFaults(c.validate) }
+func (c *Config) Check() error {
+	return findFaults(func(bad complain) {
+		c.refuseHomes(bad)
+		c.validate(bad)
+	})
+}
 
 // findFaults returns all faults at once, so that a person can correct the file in one go.
 func findFaults(find func(bad complain)) error {

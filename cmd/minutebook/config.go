@@ -200,13 +200,21 @@ func writeKey(dir string, a setupAnswers) (string, error) {
 	}
 	name := a.account + ".key"
 	path := filepath.Join(dir, name)
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("set up: %s is there already; move it, or name it with --api-key-file", path)
+	if err := checkAbsent(path); err != nil {
+		return "", fmt.Errorf("set up: %w", err)
 	}
 	if err := durable.Create(path, []byte(a.key+"\n")); err != nil {
 		return "", fmt.Errorf("set up: write the key: %w", err)
 	}
 	return name, nil
+}
+
+// checkAbsent fails where the file for a key is there.
+func checkAbsent(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is there already; move it, name it with --api-key-file, or give the account another name", path)
+	}
+	return nil
 }
 
 // giveToService lets the user of the installed service read files that root has written for

@@ -97,6 +97,12 @@ func (m *Main) rootCmd() *cobra.Command {
 		Short:         "Your recorded meetings, on your own disk, searchable to the second",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if config.IsHome(m.dataDir) { // as of --data=~/minutes
+				return &usageError{fmt.Errorf("--data: %q begins with ~, which the shell did not replace: write the whole path", m.dataDir)}
+			}
+			return nil
+		},
 	}
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)

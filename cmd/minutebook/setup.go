@@ -111,7 +111,13 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, path string, a set
 		if cmd.Flags().Changed("receiver-listen") { // else it is asked for
 			given.receiverURL = cmp.Or(given.receiverURL, someURL)
 		}
-		if err := given.check(path); err != nil {
+		err := given.check(path)
+		for _, flag := range []string{"account", "data-dir"} {
+			if err == nil && cmd.Flags().Changed(flag) {
+				err = m.checkPlace(path, flag, &a)
+			}
+		}
+		if err != nil {
 			return &usageError{fmt.Errorf("set up: %w", err)}
 		}
 		if err := m.askAll(ctx, cmd, path, &a); err != nil {
@@ -198,10 +204,7 @@ func (a *setupAnswers) check(path string) error {
 	if p, err := mail.ParseAddress(a.email); a.email != "" && (err != nil || p.Address != a.email) {
 		return fmt.Errorf("--email: %q is no address such as ada@example.org", a.email)
 	}
-	dir := a.data
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(path), dir)
-	}
+	dir := a.dir(path)
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return fmt.Errorf("--data-dir: %s is not a directory", dir)
 	}
@@ -215,6 +218,34 @@ func (a *setupAnswers) check(path string) error {
 	}
 	c.Accounts = []config.Account{{Name: a.account, BaseURL: "https://service.example", APIKey: "key"}}
 	return c.Check()
+}
+
+// dir returns the directory of the archive.
+func (a *setupAnswers) dir(path string) string {
+	if filepath.IsAbs(a.data) {
+		return a.data
+	}
+	return filepath.Join(filepath.Dir(path), a.data)
+}
+
+// checkPlace fails when the answer that a flag gives names the place of another file or of an
+// archive that another process has: setup would end with that after its last question.
+func (m *Main) checkPlace(path, flag string, a *setupAnswers) error {
+	switch {
+	case flag == "account" && a.keyFile == "":
+		return checkAbsent(filepath.Join(filepath.Dir(path), a.account+".key"))
+	case flag == "data-dir" && !m.isInstalled(path):
+		dir := a.dir(path)
+		if _, err := os.Stat(filepath.Join(dir, "lock")); err != nil {
+			return nil // the archive is not there yet
+		}
+		lock, err := archive.LockDir(dir)
+		if err != nil {
+			return err
+		}
+		return lock.Release()
+	}
+	return nil
 }
 
 // someURL stands for an address that is asked for later: the flags that count beside it are

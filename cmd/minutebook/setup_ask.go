@@ -38,6 +38,9 @@ func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, path string, a *s
 			}
 			*answer = text
 			if err = a.check(path); err == nil {
+				err = m.checkPlace(path, flag, a)
+			}
+			if err == nil {
 				return nil
 			}
 			fmt.Fprintf(m.Stderr, "%v\n", err)

@@ -133,6 +133,53 @@ func TestSetupAsksAgain(t *testing.T) {
 	}
 }
 
+// TestSetupAsksAgainWhereItCannotEnd answers with an account whose key is there, a directory that
+// only a shell would find, and one that another process has: the reason comes at once.
+func TestSetupAsksAgainWhereItCannotEnd(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(filepath.Join(dir, "me.key"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, "service", "--data", filepath.Join(dir, "busy"))
+	begin := func(args ...string) *dialog {
+		return startDialog(t, append([]string{"setup", "--offline", "-c", file}, args...)...)
+	}
+	d := begin()
+	d.answer("Address of the service: ", "https://service.example\n")
+	d.answer("API key", "mbk_key\n")
+	d.answer("A short name for the account [me]", "\n")
+	d.expect("me.key is there already")
+	d.answer("A short name for the account [me]", "ada\n")
+	d.answer("E-mail address", "\n")
+	d.answer("Directory of the archive [data]", "~/minutes\n")
+	d.expect("begins with ~")
+	d.answer("Directory of the archive [data]", "busy\n")
+	d.expect("data directory is in use by process")
+	d.answer("Directory of the archive [data]", "\n")
+	for _, q := range []string{"Address under which other people", "The page listens on", "HTTPS address"} {
+		d.answer(q, "\n")
+	}
+	if err := <-d.ended; err != nil {
+		t.Fatalf("%v: %s", err, d.shown.log())
+	}
+	file = filepath.Join(dir, "other.toml")
+	for want, args := range map[string][]string{
+		"me.key is there already":             {"--account", "me"},
+		"data directory is in use by process": {"--data-dir", "busy"},
+		"begins with ~":                       {"--data-dir", "~/minutes"},
+		"--data: \"~/minutes\" begins with ~": {"--data=~/minutes"},
+	} {
+		d := begin(args...)
+		d.expect(want)
+		if shown := d.shown.log(); strings.Contains(shown, "Address of the service") {
+			t.Errorf("%q: %s", args, shown)
+		}
+	}
+}
+
 // TestSetupChecksFlagsFirst gives flags, on a terminal, that count beside an address that is
 // asked for: a wrong one is refused before the first question, since none asks for it again.
 func TestSetupChecksFlagsFirst(t *testing.T) {
