@@ -225,7 +225,15 @@ func examinePage(ctx context.Context, cfg *config.Config) []control.Finding {
 	if err != nil {
 		return failed(err.Error())
 	}
-	resp, err := http.DefaultClient.Do(req)
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableKeepAlives = true
+	transport.Proxy = func(r *http.Request) (*url.URL, error) {
+		if r.URL.Host == req.URL.Host {
+			return nil, nil // a proxy for outgoing calls may not know the page, and its readers use none
+		}
+		return http.ProxyFromEnvironment(r) // a redirect leads to where people sign in
+	}
+	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		return failed("it does not answer at its public address: " + outbound.ExplainTLS(err).Error())
 	}

@@ -249,3 +249,23 @@ func TestDoctorAsksForThePage(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorAsksForThePageWithoutAProxy names a proxy for outgoing calls, which may know no
+// address of this network.
+func TestDoctorAsksForThePageWithoutAProxy(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the proxy is asked for %s", r.Host) }))
+	defer proxy.Close()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	if err := os.WriteFile(file, []byte("data_dir = \"data\"\n[web]\naccess = \"people\"\npublic_url = \"https://minutes.invalid\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "init", "-c", file)
+	cmd := exec.Command("minutebook", "doctor", "-c", file)
+	cmd.Env = append(withoutSettings(), "HTTPS_PROXY="+proxy.URL)
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "it does not answer at its public address: ") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
