@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -181,7 +180,7 @@ func (s *snapshot) withoutField(m *matches, q *query.Query, facet string, loc *t
 // viewer sees.
 func (s *snapshot) countFacet(field string, set meetingSet, loc *time.Location, list facetList) (Facet, error) {
 	if list.prefix != "" && (field == "month" || field == "language") {
-		all, err := s.countFacet(field, set, loc, facetList{most: math.MaxInt32})
+		all, err := s.countFacet(field, set, loc, facetList{most: max(s.x.columns.valueCount(), maxBars)})
 		return newFacet(field, slices.DeleteFunc(all.Values, func(v FacetValue) bool { return !list.accepts(v.Value) }), list.most), err
 	}
 	counts := make([]int, s.x.columns.valueCount())
