@@ -33,6 +33,8 @@ type hook struct {
 	// have to be sent.
 	since time.Time
 	ended bool // the archive relayed nothing for some time, or does not know it any more
+	// restored: the archive may not know what was sent before.
+	restored bool
 
 	scopes   []string
 	includes []string // members of a meeting, of contentKeys
@@ -136,24 +138,25 @@ func (w *world) disturbRelay() {
 }
 
 // restoreHooks notes that an archive of a time was restored. Webhooks that were made later are
-// not in it. By a clock that is behind, meetings that were recorded since are no history.
+// not in it.
 func (w *world) restoreHooks(at time.Time) {
 	for _, h := range w.hooks {
-		h.ended, h.owed = h.ended || h.made.After(at), map[int64]owed{}
-		if w.skew.Load() < 0 {
-			h.ids = map[int64]string{}
-		}
+		h.ended, h.owed, h.restored = h.ended || h.made.After(at), map[int64]owed{}, true
 	}
+	w.agePast()
 }
 
 // agePast notes a clock that is behind: meetings that were recorded since the time it tells are
-// no history to a webhook.
+// no history to a webhook, and a restored archive sends them again.
 func (w *world) agePast() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, h := range w.hooks {
 		if now := w.now(); now.Before(h.begin) {
 			h.begin = now
+		}
+		if h.restored && w.skew.Load() < 0 {
+			h.ids = map[int64]string{}
 		}
 	}
 }
