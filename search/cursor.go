@@ -22,7 +22,7 @@ var ErrCursor = errors.New("this page marker belongs to another search")
 // A loosened query goes on as it was loosened first: a meeting that has more of the
 // words would else end the answer.
 type cursor struct {
-	Query uint32 `json:"q"`           // hash of the query it belongs to
+	Query uint32 `json:"h"`           // hash of the query it belongs to
 	Seen  []byte `json:"n,omitempty"` // meetings shown by relevance, see packIDs
 	Start int64  `json:"t"`           // of the last meeting shown by date, in Unix milliseconds
 	ID    int64  `json:"i"`

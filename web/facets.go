@@ -75,15 +75,18 @@ func newFacetValues(f search.Facet, q *query.Query) []facetValue {
 			isIt = func(c string) bool { same, _ := compareMonth(c, value.Value); return same }
 			holds = func(c string) bool { _, holds := compareMonth(c, value.Value); return holds }
 		}
-		active := slices.ContainsFunc(chosen, isIt)
-		to := slices.Clone(chosen)
+		active, to := slices.ContainsFunc(chosen, isIt), rest
 		if active {
-			to = slices.DeleteFunc(to, isIt)
+			for i, part := range slices.Backward(rest.Parts()) {
+				if name, _ := query.ValuesOf(part); name == field {
+					to = to.WithoutValues(i, isIt)
+				}
+			}
 		} else {
-			to = append(slices.DeleteFunc(to, holds), value.Value)
+			to = rest.With(field, append(slices.DeleteFunc(slices.Clone(chosen), holds), value.Value)...)
 		}
 		values = append(values, facetValue{Label: facetLabel(f.Field, value.Value), Count: value.Count, Active: active,
-			Address: resultsAddress(rest.With(field, to...).String())})
+			Address: resultsAddress(to.String())})
 	}
 	return values
 }

@@ -14,6 +14,8 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/inbox"
 	"minutebook/internal/testrun"
+	"minutebook/search"
+	"minutebook/search/query"
 	syncer "minutebook/sync"
 )
 
@@ -153,6 +155,14 @@ func TestFacetsNarrowAndWiden(t *testing.T) {
 	body := s.shows(200, "/?q="+url.QueryEscape(`budget type:"Leadership Review"`), `class="on"`)
 	if !strings.Contains(body, `href="/?q=budget"`) {
 		t.Error("an active facet does not lead back to the query without it")
+	}
+	q, err := query.Parse("person:anna OR person:bob OR person:Anna person:carl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := search.Facet{Field: "person", Values: []search.FacetValue{{Value: "anna", Count: 1}}}
+	if got, want := newFacetValues(found, q)[0].Address, resultsAddress("person:bob person:carl"); got != want {
+		t.Errorf("without anna the address is %s, want %s", got, want)
 	}
 }
 

@@ -41,7 +41,7 @@ func listChips(q *query.Query) []chip {
 			continue
 		}
 		for _, value := range values {
-			chips = append(chips, chip{field, value, q.WithoutValue(i, value).String()})
+			chips = append(chips, chip{field, value, q.WithoutValues(i, func(v string) bool { return v == value }).String()})
 		}
 	}
 	if q.Sort != "" {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"minutebook/config"
@@ -97,11 +98,13 @@ func (m *Main) rootCmd() *cobra.Command {
 		Short:         "Your recorded meetings, on your own disk, searchable to the second",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if config.IsHome(m.dataDir) { // as of --data=~/minutes
-				return &usageError{fmt.Errorf("--data: %q begins with ~, which the shell did not replace: write the whole path", m.dataDir)}
-			}
-			return nil
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			cmd.Flags().Visit(func(f *pflag.Flag) {
+				if path := f.Value.String(); config.IsHome(path) { // as of --data=~/minutes
+					err = &usageError{fmt.Errorf("--%s: %q begins with ~, which the shell did not replace: write the whole path", f.Name, path)}
+				}
+			})
+			return err
 		},
 	}
 	root.SetIn(m.Stdin)

@@ -232,7 +232,7 @@ func (a *setupAnswers) dir(path string) string {
 // archive that another process has: setup would end with that after its last question.
 func (m *Main) checkPlace(path, flag string, a *setupAnswers) error {
 	switch {
-	case flag == "account" && a.keyFile == "":
+	case flag == "account" && !m.namesKey(path, a):
 		return checkAbsent(filepath.Join(filepath.Dir(path), a.account+".key"))
 	case flag == "data-dir" && !m.isInstalled(path):
 		dir := a.dir(path)

@@ -172,11 +172,18 @@ func (m *Main) readKey(path string, a *setupAnswers) error {
 	if a.keyFile, err = filepath.Abs(a.keyFile); err != nil {
 		return fmt.Errorf("find --api-key-file: %w", err)
 	}
-	isForeign := m.isInstalled(path) && filepath.Dir(a.keyFile) != m.joinRoot(filepath.Dir(installedConfig))
-	if isForeign || !isLasting(a.keyFile) {
+	if !m.namesKey(path, a) {
 		a.keyFile = ""
 	}
 	return nil
+}
+
+// namesKey reports whether the configuration will name the file that the key comes from. Else
+// the key is written to a file beside the configuration.
+func (m *Main) namesKey(path string, a *setupAnswers) bool {
+	file, err := filepath.Abs(a.keyFile)
+	isForeign := m.isInstalled(path) && filepath.Dir(file) != m.joinRoot(filepath.Dir(installedConfig))
+	return a.keyFile != "" && err == nil && !isForeign && isLasting(file)
 }
 
 // isLasting reports whether a path names the same file later: a pipe is read once, and

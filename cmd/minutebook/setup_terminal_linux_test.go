@@ -168,9 +168,11 @@ func TestSetupAsksAgainWhereItCannotEnd(t *testing.T) {
 	file = filepath.Join(dir, "other.toml")
 	for want, args := range map[string][]string{
 		"me.key is there already":             {"--account", "me"},
+		"me.key is there already; move it":    {"--account", "me", "--api-key-file", "/dev/stdin"},
 		"data directory is in use by process": {"--data-dir", "busy"},
 		"begins with ~":                       {"--data-dir", "~/minutes"},
 		"--data: \"~/minutes\" begins with ~": {"--data=~/minutes"},
+		"--config: \"~/c.toml\" begins with":  {"--config=~/c.toml"},
 	} {
 		d := begin(args...)
 		d.expect(want)

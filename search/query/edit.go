@@ -27,16 +27,18 @@ func (q *Query) WithoutPart(i int) *Query {
 	return q.withParts(slices.Delete(slices.Clone(q.Parts()), i, i+1))
 }
 
-// WithoutValue returns the query without a value of one of its parts, see [ValuesOf].
-func (q *Query) WithoutValue(i int, value string) *Query {
+// WithoutValues returns the query without the values of one of its parts that drop accepts, see
+// [ValuesOf].
+func (q *Query) WithoutValues(i int, drop func(value string) bool) *Query {
 	parts := slices.Clone(q.Parts())
-	var rest []Node
+	rest := []Node{parts[i]}
 	if or, ok := parts[i].(*Or); ok {
-		rest = slices.DeleteFunc(slices.Clone(or.Kids), func(kid Node) bool {
-			f, ok := kid.(*Filter)
-			return ok && f.Value == value
-		})
+		rest = slices.Clone(or.Kids)
 	}
+	rest = slices.DeleteFunc(rest, func(kid Node) bool {
+		f, ok := kid.(*Filter)
+		return ok && drop(f.Value)
+	})
 	switch len(rest) {
 	case 0:
 		return q.WithoutPart(i)

@@ -52,8 +52,9 @@ func TestEditing(t *testing.T) {
 		{"speaker:carl speaker:anna OR speaker:bob OR speaker:carl x", "carl", "speaker:carl speaker:anna OR speaker:bob x", 1},
 		{"type:A OR type:A x", "A", "x", 0},
 		{"type:A", "A", "", 0},
+		{"type:A type:B", "B", "type:A type:B", 0},
 	} {
-		if got := parse(c.query).WithoutValue(c.part, c.value).String(); got != c.want {
+		if got := parse(c.query).WithoutValues(c.part, func(v string) bool { return v == c.value }).String(); got != c.want {
 			t.Errorf("%s without %s is %s, want %s", c.query, c.value, got, c.want)
 		}
 	}
