@@ -36,7 +36,7 @@ type FacetsRequest struct {
 	Field  string // of [Facet]
 	Begins string // only values that begin so, or one of whose words does
 
-	// Name returns what people call a month or a language, which may begin so too; nil: as it is.
+	// Name returns the name of a month or a language for people, which may begin so too; nil: none.
 	Name func(value string) string
 }
 

@@ -213,14 +213,15 @@ func (e evaluation) evaluateAnd(n *query.And, optional bool) (meetingSet, error)
 // a meeting must have where a query is loosened.
 const leastShare = 0.5
 
-// loosening is what a meeting needs to be found by a loosened query: terms of so much weight.
+// loosening has the weights of the terms of a loosened query, and the least sum of them with
+// which it finds a meeting.
 type loosening struct {
 	Weights []float32 `json:"w"` // of the query's terms
 	Least   float64   `json:"m"`
 }
 
-// loosen weighs terms by their rarity. A meeting needs at least leastShare of what the best
-// meeting of a set has.
+// loosen weighs terms by their rarity. A meeting needs at least leastShare of the weight of
+// the best meeting of a set.
 func (s *snapshot) loosen(terms []*termMatch, among meetingSet) *loosening {
 	out := &loosening{Weights: make([]float32, len(terms))}
 	for i, t := range terms {

@@ -33,7 +33,7 @@ type hook struct {
 	// have to be sent.
 	since time.Time
 	ended bool // the archive relayed nothing for some time, or does not know it any more
-	// restored: the archive may not know what was sent before.
+	// restored: the archive may not know which webhooks it sent before.
 	restored bool
 
 	scopes   []string
