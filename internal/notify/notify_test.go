@@ -371,9 +371,9 @@ func TestManyMessagesLoseNoCondition(t *testing.T) {
 	if got := c.titles(); got[0] != "backup" || slices.Index(got[1:], "backup") >= 0 {
 		t.Errorf("told %q", got)
 	}
-	told := len(c.got)
+	before := len(c.got)
 	b.update(all...)
-	if got := len(c.got) - told; got != len(all)-1 {
+	if got := len(c.got) - before; got != len(all)-1 {
 		t.Errorf("told of %d accounts, want %d", got, len(all)-1)
 	}
 }
