@@ -183,8 +183,9 @@ func TestForgetSeesFilesBehindABracket(t *testing.T) {
 	h.open()
 	t.Cleanup(h.close)
 	s := h.index.serving.moments
-	old := filepath.Join(s.path, "store", "old.zap")
-	if err := os.WriteFile(old, nil, 0o600); err != nil {
+	// A folder that is not empty: Bleve would remove a file as soon as it has written.
+	old := filepath.Join(s.path, "store", "old.zap", "rest")
+	if err := os.MkdirAll(old, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := s.leftovers(); err != nil || left != filesLeft {
