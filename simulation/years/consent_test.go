@@ -18,13 +18,13 @@ import (
 
 // newConnection makes the client of an account that connects through the app.
 func (h *house) newConnection(a account) *api.Client {
-	budget := api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.archive, Now: h.steady, Uptime: uptime, Rand: half, Logger: h.w.logger})
+	budget := api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.archive, Now: h.w.now, Uptime: uptime, Rand: half, Logger: h.w.logger})
 	carrier := &http.Client{Transport: wire{h.w, h}}
 	oauth, err := api.NewOAuth(api.OAuthOptions{Account: a.name, BaseURL: baseURL, ClientID: h.w.app.id, ClientSecret: h.w.app.secret, RedirectURL: redirectURL,
-		Store: tokenStore{h}, HTTP: carrier, Budget: budget, Now: h.steady, Rand: half, Logger: h.w.logger})
+		Store: tokenStore{h}, HTTP: carrier, Budget: budget, Now: h.w.now, Rand: half, Logger: h.w.logger})
 	h.w.must(err, "set up OAuth")
 	h.apps[a.name] = oauth
-	c, err := api.NewClient(api.ClientOptions{BaseURL: baseURL, Credential: oauth, HTTP: carrier, Budget: budget, Now: h.steady, Rand: half, Logger: h.w.logger})
+	c, err := api.NewClient(api.ClientOptions{BaseURL: baseURL, Credential: oauth, HTTP: carrier, Budget: budget, Now: h.w.now, Rand: half, Logger: h.w.logger})
 	h.w.must(err, "make a client")
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/mattn/go-sqlite3"
 	"golang.org/x/sync/semaphore"
@@ -67,7 +68,6 @@ type house struct {
 	clients     map[string]*api.Client // by key
 	budgets     map[string]*api.Budget
 	apps        map[string]*api.OAuth // connections, by account
-	skew        time.Duration         // of the clock at the start; time.Now is monotonic afterwards
 	life        context.Context       // until it is stopped or killed
 	stop        context.CancelFunc
 	ended       chan struct{}
@@ -88,8 +88,19 @@ type house struct {
 	work        sync.WaitGroup
 }
 
-// now is the wall clock of the machine.
-func (w *world) now() time.Time { return time.Now().Round(0).Add(time.Duration(w.skew.Load())) }
+// now is the machine's clock, with a monotonic reading as time.Now has it outside a bubble: that
+// reading goes on when the wall clock is set, and no function of package time gives such times.
+func (w *world) now() time.Time {
+	now := time.Now()
+	wall := now.Add(time.Duration(w.skew.Load()))
+	fields := (*struct { // of time.Time
+		wall uint64 // a flag for the reading, 33 bits of seconds since 1885, and 30 of nanoseconds
+		ext  int64  // the reading, in nanoseconds
+	})(unsafe.Pointer(&wall))
+	seconds := wall.Unix() - time.Date(1885, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	fields.wall, fields.ext = 1<<63|uint64(seconds)<<30|uint64(wall.Nanosecond()), now.UnixNano()
+	return wall
+}
 
 // runningTime is how long a process has run, whatever its wall clock says.
 func runningTime() func() time.Duration {
@@ -111,7 +122,7 @@ func (w *world) start(dir string) *house {
 	w.accounts = max(w.accounts, len(w.config.accounts))
 	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, apps: map[string]*api.OAuth{}, life: ctx, stop: stop,
 		opening: semaphore.NewWeighted(1),
-		ended:   make(chan struct{}), changed: make(chan struct{}, 1), skew: time.Duration(w.skew.Load())}
+		ended:   make(chan struct{}), changed: make(chan struct{}, 1)}
 	var err error
 	h.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, MediaURL: w.mediaURL(), MediaLine: w.line(h), Now: w.now, Running: runningTime(), Logger: w.logger})
 	w.must(err, "open the archive")
@@ -225,10 +236,10 @@ func (h *house) accounts() (list []syncer.Account) {
 		}
 		if h.clients[name] == nil {
 			if h.budgets[a.key] == nil {
-				h.budgets[a.key] = api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.budgetsOf(a.key), Now: h.steady, Uptime: uptime, Rand: half, Logger: h.w.logger})
+				h.budgets[a.key] = api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.budgetsOf(a.key), Now: h.w.now, Uptime: uptime, Rand: half, Logger: h.w.logger})
 			}
 			c, err := api.NewClient(api.ClientOptions{BaseURL: baseURL, Credential: api.APIKey(a.key), HTTP: &http.Client{Transport: wire{h.w, h}},
-				Budget: h.budgets[a.key], Now: h.steady, Rand: half, Logger: h.w.logger})
+				Budget: h.budgets[a.key], Now: h.w.now, Rand: half, Logger: h.w.logger})
 			h.w.must(err, "make a client")
 			h.clients[name] = c
 		}
@@ -236,10 +247,6 @@ func (h *house) accounts() (list []syncer.Account) {
 	}
 	return list
 }
-
-// steady is the clock of the start with a monotonic reading, as time.Now has it: steps
-// of the wall clock do not move it.
-func (h *house) steady() time.Time { return time.Now().Add(h.skew) }
 
 // uptime is the uptime of the machine, which started long before the world.
 func uptime() time.Duration { return time.Duration(time.Now().UnixNano()) }

@@ -141,7 +141,7 @@ func (w *world) disturbRelay() {
 // not in it.
 func (w *world) restoreHooks(at time.Time) {
 	for _, h := range w.hooks {
-		h.ended, h.owed, h.restored = h.ended || h.made.After(at), map[int64]owed{}, true
+		h.ended, h.owed, h.restored = h.ended || !h.made.Before(at), map[int64]owed{}, true
 	}
 	w.agePast()
 }
@@ -152,7 +152,7 @@ func (w *world) agePast() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, h := range w.hooks {
-		if now := w.now(); now.Before(h.begin) {
+		if now := w.now().Round(0); now.Before(h.begin) {
 			h.begin = now
 		}
 		if h.restored && w.skew.Load() < 0 {
