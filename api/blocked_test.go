@@ -1,11 +1,14 @@
 package api
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -77,6 +80,68 @@ func TestALongRetryAfterStopsCallsUntilAPersonResumes(t *testing.T) {
 			t.Errorf("resumed: %v, %d calls", err, sent)
 		}
 	})
+}
+
+// slowCredential takes some time, as one that is renewed first.
+type slowCredential struct {
+	Credential
+	wait time.Duration
+}
+
+func (c *slowCredential) Apply(ctx context.Context, r *http.Request) error {
+	time.Sleep(c.wait)
+	return c.Credential.Apply(ctx, r)
+}
+
+// TestAnAnswerStopsCallsThatWereGranted answers a call while another has its slot and was not sent yet.
+func TestAnAnswerStopsCallsThatWereGranted(t *testing.T) {
+	for name, c := range map[string]struct {
+		header http.Header
+		status int
+		first  time.Duration // the earliest time of the second call
+	}{
+		"refused":       {http.Header{"Retry-After": {"3600"}}, http.StatusTooManyRequests, time.Hour},
+		"lowered limit": {http.Header{"Ratelimit-Limit": {"1"}, "Ratelimit-Remaining": {"0"}}, http.StatusOK, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start, credential := time.Now(), &slowCredential{Credential: APIKey("k-1")}
+				var answered time.Time
+				var later []time.Duration // of calls since the answer
+				client, err := NewClient(ClientOptions{BaseURL: testBase, Credential: credential, Budget: NewBudget(BudgetOptions{Connection: "k"}),
+					HTTP: &http.Client{Transport: &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+						if time.Since(start) == 0 {
+							time.Sleep(5 * time.Second)
+							answered = time.Now()
+							maps.Copy(w.Header(), c.header)
+							w.WriteHeader(c.status)
+						} else {
+							later = append(later, time.Since(answered))
+						}
+						fmt.Fprint(w, `{"items":[],"next_cursor":null}`)
+					})}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var group sync.WaitGroup
+				check := func() {
+					if err := client.Check(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+				group.Go(check)
+				time.Sleep(time.Second)
+				credential.wait = 10 * time.Second
+				group.Go(check)
+				time.Sleep(time.Second)
+				credential.wait = 0
+				group.Wait()
+				if len(later) == 0 || slices.Min(later) < c.first {
+					t.Errorf("calls after %v, want none before %v", later, c.first)
+				}
+			})
+		})
+	}
 }
 
 // The token endpoint of an OAuth app names a time of its own. The accounts of the app show it, and a

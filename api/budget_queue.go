@@ -127,6 +127,19 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 	return w.slot, nil
 }
 
+// isOpenFor reports whether a call with a slot may still be sent: since the slot was granted, it has
+// been stored, a token perhaps renewed, and an answer may have refused calls or lowered a limit.
+func (b *Budget) isOpenFor(s *slot) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.now()
+	return !slices.ContainsFunc(s.classes, func(c Class) bool {
+		w := b.windows[c]
+		w.expire(now)
+		return w.blocked.After(now) || w.used() > w.limit
+	})
+}
+
 // leave removes a waiter whose context has ended from the queue.
 func (b *Budget) leave(w *waiter) {
 	b.mu.Lock()

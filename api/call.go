@@ -154,6 +154,10 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	if err := c.cred.Apply(ctx, req); err != nil {
 		return nil, nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, err)
 	}
+	if !c.budget.isOpenFor(slot) {
+		c.budget.giveBack(slot)
+		return c.attempt(ctx, cl, since)
+	}
 	cl.sent, sent = true, true
 	a, header, err := c.send(ctx, cl, req)
 	settled = true

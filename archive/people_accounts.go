@@ -292,8 +292,8 @@ func (t *applying) recordWatch(account, query string) error {
 }
 
 // NoteListRead notes that a list query of an account was read, whether it showed something
-// or nothing. Meetings recorded before the first read for the account's present holder are
-// history of that list.
+// or nothing, by the service's clock if that is known. Meetings recorded before the first read
+// for the account's present holder are history of that list.
 func (a *Archive) NoteListRead(ctx context.Context, account, query string, at time.Time) error {
 	var known bool
 	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM first_reads WHERE account = ?1 AND query = ?2

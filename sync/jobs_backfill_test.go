@@ -120,35 +120,42 @@ func TestWaitingForTheBackfillIsNoSuccess(t *testing.T) {
 }
 
 // The first read of a list that shows nothing is its first read: a meeting that it shows
-// later is new since then.
+// later is new since then, by the service's clock, which stamps it, whatever this machine's says.
 func TestAnEmptyListIsRead(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(1, rig.Today(), time.Hour))
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		began := time.Now()
-		s, err := syncer.New(syncer.Options{Archive: ar, Logger: zerolog.Nop(),
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar), Teams: []string{"Sales"}}}})
-		if err == nil {
-			err = s.Sync(t.Context(), syncer.Request{}, nil)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Hour)
-		o, err := archive.FromMeeting("ada", archive.SourceList, time.Now(), []byte(`{"recording_id":99,"default_summary":{"markdown_formatted":"new"}}`))
-		o.Query = syncer.Queries(nil, []string{"Sales"})[1]
-		if err == nil {
-			_, err = ar.Apply(t.Context(), []archive.Observation{o})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		since, ok, err := ar.ShownSince(t.Context(), o.RecordingID, api.PartSummary)
-		if err != nil || !ok || since.Before(began.Truncate(time.Millisecond)) || since.Sub(began) > time.Minute {
-			t.Errorf("the list is read since %v (%v), and was since %v: %v", since, ok, began, err)
-		}
-	})
+	for _, ahead := range []time.Duration{0, 40 * 24 * time.Hour, -40 * 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			u := rig.NewUpstream(t, service.Options{}, rig.Meetings(1, rig.Today(), time.Hour))
+			inner, serviceTime := u.Wire.Handler, func() time.Time { return time.Now().Add(-ahead) }
+			u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Date", serviceTime().UTC().Format(http.TimeFormat))
+				inner.ServeHTTP(w, r)
+			})
+			ar := rig.NewArchive(t, archivetest.Dir(t))
+			began := serviceTime()
+			s, err := syncer.New(syncer.Options{Archive: ar, Logger: zerolog.Nop(),
+				Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar), Teams: []string{"Sales"}}}})
+			if err == nil {
+				err = s.Sync(t.Context(), syncer.Request{}, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+			o, err := archive.FromMeeting("ada", archive.SourceList, time.Now(), []byte(`{"recording_id":99,"default_summary":{"markdown_formatted":"new"}}`))
+			o.Query = syncer.Queries(nil, []string{"Sales"})[1]
+			if err == nil {
+				_, err = ar.Apply(t.Context(), []archive.Observation{o})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			since, ok, err := ar.ShownSince(t.Context(), o.RecordingID, api.PartSummary)
+			if err != nil || !ok || since.Before(began.Truncate(time.Second)) || since.Sub(began) > time.Minute {
+				t.Errorf("a clock that is ahead by %v: the list is read since %v (%v), and was since %v: %v", ahead, since, ok, began, err)
+			}
+		})
+	}
 }
 
 // A service that takes no cursor for an hour, nor ever any that it gave then, keeps the backfill for no

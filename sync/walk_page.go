@@ -58,12 +58,14 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 		}
 		return page, failed
 	}
-	if err := s.archive.NoteListRead(ctx, o.account.Name, o.list.Name, page.SentAt); err != nil {
-		return nil, err
-	}
+	at := page.SentAt
 	if !page.Date.IsZero() {
+		at = page.Date.Add(page.SentAt.Sub(page.AnsweredAt)) // by the clock that stamps the meetings
 		s.archive.NoteServiceTime(page.Date)
 		s.clock.Store(&ClockStatus{At: page.AnsweredAt, AheadSeconds: page.AnsweredAt.Sub(page.Date).Seconds()})
+	}
+	if err := s.archive.NoteListRead(ctx, o.account.Name, o.list.Name, at); err != nil {
+		return nil, err
 	}
 	l := &meetingsPage{Page: page, spec: o}
 	var bad error // of the first unreadable item: a page may have very many
