@@ -266,6 +266,8 @@ func (w *world) receiveHook(sender *house, n int, header http.Header, body []byt
 			return "has the webhook-id of another one"
 		case !m.created.After(h.begin):
 			return "is history"
+		case !w.traits.lacksDate && !m.isMistyped && w.reads.isHistory(m):
+			return "is history of all lists that show it"
 		case w.org.person(h.owner).isActive() && !m.viewers[h.owner] && m.created.Sub(w.userChanged) > 5*24*time.Hour:
 			return "is about a meeting that its owner never could see"
 		case w.org.person(h.owner).isActive() && !m.isMistyped && !h.mayFire(m) && m.created.Sub(w.userChanged) > 5*24*time.Hour:

@@ -64,6 +64,9 @@ func (c wire) rewrite(k call, body []byte) (out []byte, shown func()) {
 		if k.path == tokenPath {
 			w.app.arrive(c.h, o)
 		}
+		if k.path == "/meetings" {
+			w.reads.note(k, seen)
+		}
 		for _, m := range seen {
 			w.oracle.show(k.who, k.credential, c.h.number, k.sent, m)
 		}

@@ -48,6 +48,7 @@ func sign(secret, id string, at int64, body []byte) string {
 
 // send makes an attempt, and plans the next one where it fails.
 func (w *world) send(d *delivery) {
+	w.reads.deliver(d.about)
 	w.journalNote("webhook %s about %d to %s, attempt %d", d.id, d.about, d.account, d.tries+1)
 	before := w.disk.cost("inbox.db")
 	status, alive := w.post(d)

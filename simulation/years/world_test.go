@@ -66,6 +66,7 @@ type world struct {
 	oracle   *oracle
 	upstream *upstream
 	told     *toldLimits
+	reads    *firstReads
 	app      *app
 	bucket   *objects // of recordings, where there is one
 	disk     *slowDisk
@@ -219,7 +220,7 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	time.Sleep(time.Until(firstDay))
 	w := &world{t: t, seed: seed, disabled: o.disabled, after: o.after, began: processorTime(t), dir: dir, dice: newDice(seed), journal: &journal{dir: dir}, forgotAt: map[int64]time.Time{}, forgetting: map[int64]time.Time{},
 		owners: map[string]string{}, keyIDs: map[string]string{}, sealed: map[string]bool{}, nextID: 100}
-	w.oracle, w.told = newOracle(w), newToldLimits()
+	w.oracle, w.told, w.reads = newOracle(w), newToldLimits(), newFirstReads()
 	w.logger, w.logs = newLogger(w)
 	w.disk = &slowDisk{slept: map[string]time.Duration{}}
 	w.bucket = newObjects(filepath.Join(dir, "bucket"))
