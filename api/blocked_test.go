@@ -85,11 +85,11 @@ func TestALongRetryAfterStopsCallsUntilAPersonResumes(t *testing.T) {
 // slowCredential takes some time, as one that is renewed first.
 type slowCredential struct {
 	Credential
-	wait time.Duration
+	wait atomic.Int64 // nanoseconds
 }
 
 func (c *slowCredential) Apply(ctx context.Context, r *http.Request) error {
-	time.Sleep(c.wait)
+	time.Sleep(time.Duration(c.wait.Load()))
 	return c.Credential.Apply(ctx, r)
 }
 
@@ -106,17 +106,19 @@ func TestAnAnswerStopsCallsThatWereGranted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, credential := time.Now(), &slowCredential{Credential: APIKey("k-1")}
-				var answered time.Time
+				const answerTime = 5 * time.Second
+				var mu sync.Mutex
 				var later []time.Duration // of calls since the answer
 				client, err := NewClient(ClientOptions{BaseURL: testBase, Credential: credential, Budget: NewBudget(BudgetOptions{Connection: "k"}),
 					HTTP: &http.Client{Transport: &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 						if time.Since(start) == 0 {
-							time.Sleep(5 * time.Second)
-							answered = time.Now()
+							time.Sleep(answerTime)
 							maps.Copy(w.Header(), c.header)
 							w.WriteHeader(c.status)
 						} else {
-							later = append(later, time.Since(answered))
+							mu.Lock()
+							later = append(later, time.Since(start)-answerTime)
+							mu.Unlock()
 						}
 						fmt.Fprint(w, `{"items":[],"next_cursor":null}`)
 					})}}})
@@ -131,10 +133,10 @@ func TestAnAnswerStopsCallsThatWereGranted(t *testing.T) {
 				}
 				group.Go(check)
 				time.Sleep(time.Second)
-				credential.wait = 10 * time.Second
+				credential.wait.Store(int64(10 * time.Second))
 				group.Go(check)
 				time.Sleep(time.Second)
-				credential.wait = 0
+				credential.wait.Store(0)
 				group.Wait()
 				if len(later) == 0 || slices.Min(later) < c.first {
 					t.Errorf("calls after %v, want none before %v", later, c.first)
