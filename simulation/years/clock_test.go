@@ -4,10 +4,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 // TestTheClockIsSet sets the clock on the wall, and no monotonic reading with it.
 func TestTheClockIsSet(t *testing.T) {
+	testrun.SkipUnderRace(t) // as all of this package, which would be linked for it alone
 	synctest.Test(t, func(t *testing.T) {
 		for _, step := range []time.Duration{-40 * 24 * time.Hour, -time.Second, 0, 5 * time.Second, 40 * 24 * time.Hour} {
 			w := &world{}
