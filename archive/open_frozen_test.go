@@ -199,8 +199,8 @@ func TestAMigrationSaysHowFar(t *testing.T) {
 }
 
 // TestFirstReadsOfAnEarlierVersion opens an archive of the schema before first_reads: a list
-// is read since it first showed a meeting that is still here, or since its last complete walk, and not
-// since before its account's present holder.
+// is read since it first showed a meeting that is still here, or since its last complete walk, in both
+// cases to its account's present holder.
 func TestFirstReadsOfAnEarlierVersion(t *testing.T) {
 	dir := t.TempDir()
 	a := openArchive(t, dir)
@@ -213,9 +213,9 @@ func TestFirstReadsOfAnEarlierVersion(t *testing.T) {
 			(1, 'anna', '', 300, 400, 1), (2, 'anna', '', 200, 400, 1), (2, 'anna', 'teams:x', 350, 400, 1),
 			(1, 'bob', '', 100, 600, 2), (3, 'bob', 'teams:x', 100, 100, 1), (1, 'cy', '', 50, 50, 1);
 		INSERT INTO walks (account, query, begun, completed, ended_at) VALUES
-			('anna', '', 9, 9, 800), ('anna', 'empty', 9, 9, 700), ('bob', 'empty', 9, 9, 400), ('anna', 'begun', 1, 0, NULL)`)
+			('anna', '', 9, 9, 800), ('anna', 'empty', 9, 9, 700), ('bob', 'empty', 9, 9, 600), ('bob', 'left', 9, 9, 400), ('anna', 'begun', 1, 0, NULL)`)
 	got, err := columnOf(openArchive(t, dir).db, `SELECT account || '/' || query || ' ' || holder || ' ' || at FROM first_reads ORDER BY account, query`)
-	want := []string{"anna/ 1 200", "anna/empty 1 700", "anna/teams:x 1 350", "bob/ 2 500", "bob/empty 2 500", "cy/ 1 50"}
+	want := []string{"anna/ 1 200", "anna/empty 1 700", "anna/teams:x 1 350", "bob/ 2 500", "bob/empty 2 600", "cy/ 1 50"}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
