@@ -159,7 +159,8 @@ func (a *answers) comparePerson(p *person) {
 		if r.MeetingType != "" {
 			byType[r.MeetingType]++
 		}
-		if r.RecordingID != m.id || r.MeetingType == "" && !r.GoneAt.IsZero() { // imported, or gone while lists lacked the type
+		// imported, or gone or hidden from all lists when they had lacked the type
+		if r.RecordingID != m.id || r.MeetingType == "" && (!r.GoneAt.IsZero() || !w.isWatched(m)) {
 			untyped++
 		}
 		if address := m.recorder.at(); w.org.isSteady(address) {
