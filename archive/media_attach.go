@@ -77,6 +77,27 @@ func (a *Archive) ExpectMedia(ctx context.Context, id int64, sha string) error {
 	return a.SetMarks(ctx, markUnattached(sha, id))
 }
 
+// BeginStoring says that a blob is being stored, and then attached, until end is called. A check
+// does not take it for a blob of no meeting meanwhile, and a repair leaves it where it is.
+func (a *Archive) BeginStoring(sha string) (end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.storing[sha]++
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.storing[sha]--; a.storing[sha] == 0 {
+			delete(a.storing, sha)
+		}
+	}
+}
+
+func (a *Archive) isStoring(sha string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.storing[sha] > 0
+}
+
 // DropExpected deletes a file that was stored for a meeting, and could not be attached,
 // unless another meeting has it. A damaged copy that lies aside stays.
 func (a *Archive) DropExpected(ctx context.Context, id int64, sha string) error {

@@ -89,12 +89,13 @@ type Archive struct {
 	holds       *sqlite.Memo[RetentionHold] // with the counts only
 	mediaSize   *sqlite.Memo[int64]
 
-	mu      sync.Mutex // guards side, erasers, erased, cleared, copying and closed
+	mu      sync.Mutex // guards side, erasers, erased, cleared, copying, storing and closed
 	side    []*sqlite.DB
 	erasers []eraser
 	erased  map[int64]Forgotten // meetings of which only logs that are read still hold something
 	cleared map[int64]bool      // meetings of which all but the recordings is erased
 	copying map[*copying]bool   // works that UntilForget has begun
+	storing map[string]int      // works that BeginStoring has begun, by SHA-256
 	closed  bool
 
 	buckets sync.Map // the works that [Archive.LockBuckets] holds
@@ -132,7 +133,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1,
 		// when full, 2 MB each of the first two, and 3 MB of the third at most
 		judged: newRecent[judgedKey, judgement](16384), gists: newRecent[[32]byte, merge.Gist](16384), merged: newRecent[int64, mergedPart](1024),
-		erased: map[int64]Forgotten{}, cleared: map[int64]bool{}, copying: map[*copying]bool{},
+		erased: map[int64]Forgotten{}, cleared: map[int64]bool{}, copying: map[*copying]bool{}, storing: map[string]int{},
 		opening: semaphore.NewWeighted(1), backups: semaphore.NewWeighted(1), forgetting: semaphore.NewWeighted(copyingWeight), blobs: semaphore.NewWeighted(1), retention: semaphore.NewWeighted(1)}
 	if a.running = o.Running; a.running == nil {
 		opened := a.now()

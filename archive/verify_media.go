@@ -191,12 +191,13 @@ func (a *Archive) quarantine(ctx context.Context, sha string, ids []int64) error
 }
 
 // checkUnknownBlobs reports blobs without a row, except those that forgetting or a rule of
-// retention still has to delete: the daemon tries again until the store does. A crash between
-// storing and attaching leaves a blob, and the next download of the recording uses it.
+// retention still has to delete: the daemon tries again until the store does, and except those
+// that are being stored. A crash between storing and attaching leaves a blob, and the next
+// download of the recording uses it.
 func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	return a.media.Walk(ctx, func(b media.Blob) error {
-		if used, err := a.expectsBlob(ctx, b.SHA256); err != nil || used {
+		if used, err := a.expectsBlob(ctx, b.SHA256); err != nil || used || a.isStoring(b.SHA256) {
 			return err
 		}
 		if used, err := a.expectsAttached(ctx, b.SHA256); err != nil || used {
@@ -267,7 +268,7 @@ func (a *Archive) repairUnknown(ctx context.Context, sha string, forgotten bool,
 		return err
 	}
 	defer a.blobs.Release(1)
-	if attached, err := a.isAttached(ctx, sha); attached || err != nil {
+	if attached, err := a.isAttached(ctx, sha); attached || err != nil || a.isStoring(sha) {
 		return err
 	}
 	if err := a.quarantine(ctx, sha, ids); err != nil {

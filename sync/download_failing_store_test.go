@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/media"
 )
 
@@ -40,6 +41,45 @@ func TestAWholeFileThatCannotBeStoredIsAFailure(t *testing.T) {
 			t.Errorf("after a day: %v, %v", err, ctx.Err())
 		}
 	})
+}
+
+// checkedStore has the archive checked while it stores a file, and just before it answers.
+type checkedStore struct {
+	media.Store
+	check func()
+}
+
+// Import stores a file.
+func (s checkedStore) Import(ctx context.Context, path string) (media.Blob, error) {
+	b, err := s.Store.Import(ctx, path)
+	s.check()
+	return b, err
+}
+
+// TestVerifyFindsNothingWhileARecordingIsStored repairs an archive when a file is in the store,
+// and not attached to its meeting yet.
+func TestVerifyFindsNothingWhileARecordingIsStored(t *testing.T) {
+	t.Parallel()
+	h := &mediaHost{Server: &httptest.Server{URL: "http://127.0.0.1:1"}, data: []byte("whole")}
+	s, task := testLoader(t, h, true)
+	s.downloads.store = checkedStore{s.downloads.store, func() {
+		_, err := s.archive.Verify(t.Context(), archive.VerifyOptions{Repair: true}, func(d archive.Damage) {
+			if d.Class != archive.DamageMode { // which the directory of a test has
+				t.Errorf("verify finds %s", d)
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := os.WriteFile(s.archive.PartialPath("7"), h.data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	task.row.Fetched = task.row.Size
+	if err := s.downloads.fetch(t.Context(), task); err != nil {
+		t.Error(err)
+	}
+	wantKept(t, s, h.data)
 }
 
 // A file that cannot be renamed, as on a full disk, is an error of this machine.

@@ -165,13 +165,14 @@ func (l *downloader) hasWholeFile(t *downloadTask) bool {
 // there and attaches it to the meeting. The hash is saved before the move, so
 // that forgetting the meeting finds the file after an interruption.
 func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string) error {
-	row := t.row
+	row, sha := t.row, t.hasher.hex()
+	defer l.s.archive.BeginStoring(sha)()
 	err := media.Check(ctx, l.store)
-	if before := row.SHA256; err == nil && before != "" && before != t.hasher.hex() { // stored, and never attached
+	if before := row.SHA256; err == nil && before != "" && before != sha { // stored, and never attached
 		_, err = l.s.archive.DropBlob(ctx, before)
 	}
 	if err == nil {
-		row.SHA256 = t.hasher.hex()
+		row.SHA256 = sha
 		err = l.saveRow(ctx, t, row)
 	}
 	var blob media.Blob

@@ -3,7 +3,9 @@ package importer
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
@@ -257,7 +259,39 @@ func TestForgottenWhileItsRecordingIsStored(t *testing.T) {
 	}
 }
 
-// TestARecordingIsDroppedWhileItIsStored has a repair or a retention rule take a stored file
+// TestVerifyFindsNothingWhileARecordingIsStored repairs an archive when the store has taken an
+// import's recording, and has not answered yet.
+func TestVerifyFindsNothingWhileARecordingIsStored(t *testing.T) {
+	var a *archive.Archive
+	server := s3test.Start(t)
+	slow := server.Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer := httptest.NewRecorder()
+			server.ServeHTTP(answer, r)
+			if r.Method == http.MethodPut && !strings.HasSuffix(r.URL.Path, "archive-id") {
+				_, err := a.Verify(r.Context(), archive.VerifyOptions{Repair: true}, func(d archive.Damage) {
+					if d.Class != archive.DamageMode { // which the directory of a test has
+						t.Errorf("verify finds %s", d)
+					}
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			maps.Copy(w.Header(), answer.Header())
+			w.WriteHeader(answer.Code)
+			w.Write(answer.Body.Bytes())
+		})
+	})
+	a = newArchiveIn(t, slow.URL("recordings", "checked"), bucket.Line{})
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "a.toml": talkTOML, "a.mp3": "ID3 recording"})
+	if r := importPath(t, a, dir); r.Recordings != 1 || len(r.Wrong) > 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestARecordingIsDroppedWhileItIsStored has a retention rule take a stored file
 // away before it is attached: its meeting waits for the next import, and the others do not.
 func TestARecordingIsDroppedWhileItIsStored(t *testing.T) {
 	var a *archive.Archive

@@ -72,6 +72,7 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if err := checkStore(); err != nil {
 		return false, err
 	}
+	defer im.archive.BeginStoring(sum)()
 	blob, err := im.put(ctx, id, sum, f)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
