@@ -12,6 +12,7 @@ type Showing struct {
 	Account string
 	First   int64 // the number of the first read
 	Last    int64 // of the latest
+	Seen    int64 // the number of the account's latest read of any part of the meeting, where that is greater
 	Ended   bool  // the account is shown the meeting no more
 }
 
@@ -20,6 +21,10 @@ type Showing struct {
 // service's rotation through old meetings.
 const homeStays = 90 * 24 * 60 * 60 * 1000
 
+// lastNight is how long before anybody was last shown a meeting an account was shown it too, to
+// decide about it afterwards as before, in milliseconds.
+const lastNight = 24 * 60 * 60 * 1000
+
 // CountingDates returns the CountsAt of the versions of a part by their IDs, nil where
 // at most one account was shown the part. A version that the home account was shown
 // counts by the home's latest read of it, any other by the first read. So a version
@@ -27,55 +32,90 @@ const homeStays = 90 * 24 * 60 * 60 * 1000
 // any account.
 //
 // Home is the account that was shown the part first, of those that are still shown the
-// meeting, all where none is, and that were shown the part within homeStays before the
-// latest read of them. Of the part "meeting", whose versions are given, an account that was
-// shown the recorder's team within that time goes before others: the team can change there
-// and back, and a name that comes back counts only at home. Reads of an account's former
-// holder do not say which team the account is shown.
+// meeting, all of its last night where none is, and that were shown the part within homeStays
+// before the latest read of them. Of the part "meeting", whose versions are given, an account
+// that was shown the recorder's team within that time goes before others: the team can change
+// there and back, and a name that comes back counts only at home. Reads of an account's former
+// holder do not say which team the account is shown. Where home is shown no team, the account
+// that was home on the last night on which anybody was shown one counts too, by its reads of
+// versions with a team.
 func CountingDates(shown []Showing, versions map[int64]Gist) map[int64]int64 {
-	accounts := map[string]Showing{} // with the account's first read, and the rest of its latest
+	accounts := latestShowings(shown)
+	if len(accounts) < 2 {
+		return nil
+	}
+	counts := map[int64]int64{}
+	for _, s := range shown {
+		if at, ok := counts[s.Version]; !ok || s.First < at {
+			counts[s.Version] = s.First
+		}
+	}
+	candidates := slices.DeleteFunc(slices.Collect(maps.Values(accounts)), func(a Showing) bool { return a.Ended })
+	if len(candidates) == 0 {
+		candidates = shownLast(accounts)
+	}
+	present := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool { return s.Ended && !accounts[s.Account].Ended })
+	home, isBlind := homeAmong(candidates, present, versions)
+	countHome(counts, home, shown)
+	if isBlind {
+		withTeam := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool { return versions[s.Version].team == "" })
+		if len(withTeam) > 0 {
+			former, _ := homeAmong(shownLast(latestShowings(withTeam)), withTeam, versions)
+			countHome(counts, former, withTeam)
+		}
+	}
+	return counts
+}
+
+// countHome makes the versions that home was shown count by its latest reads.
+func countHome(counts map[int64]int64, home string, shown []Showing) {
+	for _, s := range shown {
+		if s.Account == home {
+			counts[s.Version] = max(counts[s.Version], s.Last)
+		}
+	}
+}
+
+// latestShowings returns the latest showing of each account, with the first and the latest read of
+// them all.
+func latestShowings(shown []Showing) map[string]Showing {
+	accounts := map[string]Showing{}
 	for _, s := range shown {
 		a, ok := accounts[s.Account]
 		if !ok {
 			a = s
 		}
-		first := min(a.First, s.First)
+		first, seen := min(a.First, s.First), max(a.Seen, s.Seen, s.Last)
 		if s.Last > a.Last {
 			a = s
 		}
-		a.First = first
+		a.First, a.Seen = first, seen
 		accounts[s.Account] = a
 	}
-	if len(accounts) < 2 {
-		return nil
+	return accounts
+}
+
+// shownLast returns the accounts that were shown the meeting within lastNight before the latest
+// read of it, at least one.
+func shownLast(accounts map[string]Showing) []Showing {
+	newest := int64(0)
+	for _, a := range accounts {
+		newest = max(newest, a.Seen)
 	}
-	candidates := slices.Collect(maps.Values(accounts))
-	if current := slices.DeleteFunc(slices.Clone(candidates), func(a Showing) bool { return a.Ended }); len(current) > 0 {
-		candidates = current
-	}
+	return slices.DeleteFunc(slices.Collect(maps.Values(accounts)), func(a Showing) bool { return a.Seen < newest-lastNight })
+}
+
+// homeAmong returns the home among candidates, at least one, and whether it was shown no version
+// with the recorder's team lately.
+func homeAmong(candidates, shown []Showing, versions map[int64]Gist) (home string, isBlind bool) {
 	newest := slices.MaxFunc(candidates, func(a, b Showing) int { return cmp.Compare(a.Last, b.Last) }).Last
 	candidates = slices.DeleteFunc(candidates, func(a Showing) bool { return a.Last < newest-homeStays })
-	recent := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool {
-		return s.Last < newest-homeStays || s.Ended && !accounts[s.Account].Ended
-	})
+	recent := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool { return s.Last < newest-homeStays })
 	blind := accountsWithoutTeam(recent, versions)
-	home := slices.MinFunc(candidates, func(a, b Showing) int {
+	home = slices.MinFunc(candidates, func(a, b Showing) int {
 		return cmp.Or(cmp.Compare(blind[a.Account], blind[b.Account]), cmp.Compare(a.First, b.First), cmp.Compare(a.Account, b.Account))
 	}).Account
-	counts := map[int64]int64{}
-	first := map[int64]int64{}
-	for _, s := range shown {
-		if at, ok := first[s.Version]; !ok || s.First < at {
-			first[s.Version] = s.First
-		}
-	}
-	for _, s := range shown {
-		counts[s.Version] = max(counts[s.Version], first[s.Version])
-		if s.Account == home {
-			counts[s.Version] = max(counts[s.Version], s.Last)
-		}
-	}
-	return counts
+	return home, blind[home] == 1
 }
 
 // accountsWithoutTeam returns 1 for each account of shown that was shown no version with the
