@@ -198,10 +198,10 @@ func (t *applying) countVersions(id int64, part api.Part, stored []*merge.Versio
 // rankVersions returns the counting dates and the sharing ranks of the versions of a part.
 func (t *applying) rankVersions(id int64, part api.Part, versions []*merge.Version) (counts, ranks map[int64]int64, err error) {
 	var showings []merge.Showing
-	err = t.Each(`SELECT o.revision_id, o.account, o.first_order, o.last_order, `+seenTerm("?3")+`, `+endedTerm("?3")+` FROM revisions r JOIN observations o ON o.revision_id = r.id
+	err = t.Each(`SELECT o.revision_id, o.account, o.first_order, o.last_order, `+endedTerm("?3")+` FROM revisions r JOIN observations o ON o.revision_id = r.id
 		WHERE r.recording_id = ?1 AND r.part = ?2 AND o.source NOT IN ('webhook', 'import')`, []any{id, part, math.MaxInt64}, func(rows *sql.Rows) error {
 		var s merge.Showing
-		err := rows.Scan(&s.Version, &s.Account, &s.First, &s.Last, &s.Seen, &s.Ended)
+		err := rows.Scan(&s.Version, &s.Account, &s.First, &s.Last, &s.Ended)
 		showings = append(showings, s)
 		return err
 	})
@@ -220,16 +220,6 @@ func endedTerm(at string) string {
 			AND NOT EXISTS (SELECT 1 FROM sightings s LEFT JOIN watches w USING (account, query)
 				WHERE s.recording_id = r.recording_id AND s.account = o.account
 				AND (s.gone_at IS NULL OR s.gone_at > ` + at + `) AND (w.ended_at IS NULL OR w.ended_at > ` + at + `)))`
-}
-
-// seenTerm is the number of the latest read before a time in which the account of an observation o
-// of revision r was shown the meeting: a walk reads its row, and other parts only now and then.
-// It is 0 for the row itself.
-func seenTerm(at string) string {
-	return `iif(r.part = 'meeting', 0, (SELECT coalesce(max(iif(m.last_at <= ` + at + `, m.last_order, m.first_order)), 0)
-		FROM revisions q JOIN observations m ON m.revision_id = q.id
-		WHERE q.recording_id = r.recording_id AND q.part = 'meeting' AND m.account = o.account AND m.first_at <= ` + at + `
-		AND m.source NOT IN ('webhook', 'import')))`
 }
 
 // rankShown returns the counting dates and the sharing ranks of the versions of a part, nil

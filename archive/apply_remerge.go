@@ -14,7 +14,7 @@ import (
 
 // mergeRules numbers the rules of merge.go by which the current parts of an
 // archive were decided. It is kept in info.
-const mergeRules = "13"
+const mergeRules = "14"
 
 // mergeOtherAccounts stands for mergeRules in an archive whose accounts have changed since.
 const mergeOtherAccounts = mergeRules + ", other accounts"

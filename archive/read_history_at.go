@@ -66,9 +66,9 @@ func (a *Archive) versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api
 		var hash []byte
 		var source Source
 		var account string
-		var first, last, seen int64
+		var first, last int64
 		var ended bool
-		if err := rows.Scan(&v.ID, &hash, &v.Empty, &account, &source, &first, &last, &seen, &ended); err != nil {
+		if err := rows.Scan(&v.ID, &hash, &v.Empty, &account, &source, &first, &last, &ended); err != nil {
 			return err
 		}
 		copy(v.Hash[:], hash)
@@ -79,12 +79,12 @@ func (a *Archive) versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api
 		}
 		if source.read() {
 			v.ReadAt = max(v.ReadAt, last)
-			showings = append(showings, merge.Showing{Version: v.ID, Account: account, First: first, Last: last, Seen: seen, Ended: ended})
+			showings = append(showings, merge.Showing{Version: v.ID, Account: account, First: first, Last: last, Ended: ended})
 		} else {
 			v.ReportedAt = max(v.ReportedAt, last)
 		}
 		return nil
-	}, `SELECT r.id, r.hash, r.empty, o.account, o.source, o.first_order, iif(o.last_at <= ?3, o.last_order, o.first_order), `+seenTerm("?3")+`, `+endedTerm("?3")+`
+	}, `SELECT r.id, r.hash, r.empty, o.account, o.source, o.first_order, iif(o.last_at <= ?3, o.last_order, o.first_order), `+endedTerm("?3")+`
 		FROM revisions r JOIN observations o ON o.revision_id = r.id
 		WHERE r.recording_id = ?1 AND r.part = ?2 AND o.first_at <= ?3 ORDER BY r.id`, id, part, at.UnixMilli())
 	if err != nil {

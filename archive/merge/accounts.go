@@ -12,7 +12,6 @@ type Showing struct {
 	Account string
 	First   int64 // the number of the first read
 	Last    int64 // of the latest
-	Seen    int64 // the number of the account's latest read of any part of the meeting, where that is greater
 	Ended   bool  // the account is shown the meeting no more
 }
 
@@ -21,9 +20,9 @@ type Showing struct {
 // service's rotation through old meetings.
 const homeStays = 90 * 24 * 60 * 60 * 1000
 
-// lastNight is how long before anybody was last shown a meeting an account was shown it too, to
-// decide about it afterwards as before, in milliseconds.
-const lastNight = 24 * 60 * 60 * 1000
+// lastDays is how long before anybody was last shown a meeting's row an account was shown it too, to
+// decide about it afterwards as before, in milliseconds: walks fail, and keys are renewed.
+const lastDays = 7 * 24 * 60 * 60 * 1000
 
 // CountingDates returns the CountsAt of the versions of a part by their IDs, nil where
 // at most one account was shown the part. A version that the home account was shown
@@ -32,13 +31,13 @@ const lastNight = 24 * 60 * 60 * 1000
 // any account.
 //
 // Home is the account that was shown the part first, of those that are still shown the
-// meeting, all of its last night where none is, and that were shown the part within homeStays
-// before the latest read of them. Of the part "meeting", whose versions are given, an account
-// that was shown the recorder's team within that time goes before others: the team can change
-// there and back, and a name that comes back counts only at home. Reads of an account's former
-// holder do not say which team the account is shown. Where home is shown no team, the account
-// that was home on the last night on which anybody was shown one counts too, by its reads of
-// versions with a team.
+// meeting, all where none is, and that were shown the part within homeStays before the latest
+// read of them. Of the part "meeting", whose versions are given, an account that was shown the
+// recorder's team within that time goes before others: the team can change there and back, and a
+// name that comes back counts only at home. Reads of an account's former holder do not say which
+// team the account is shown. Of this part, which walks read each night, only accounts of its
+// lastDays are home where nobody is shown the meeting. Where home is shown no team, that one
+// of the lastDays on which anybody was shown one counts too, by its reads of versions with a team.
 func CountingDates(shown []Showing, versions map[int64]Gist) map[int64]int64 {
 	accounts := latestShowings(shown)
 	if len(accounts) < 2 {
@@ -52,7 +51,10 @@ func CountingDates(shown []Showing, versions map[int64]Gist) map[int64]int64 {
 	}
 	candidates := slices.DeleteFunc(slices.Collect(maps.Values(accounts)), func(a Showing) bool { return a.Ended })
 	if len(candidates) == 0 {
-		candidates = shownLast(accounts)
+		candidates = slices.Collect(maps.Values(accounts))
+		if versions != nil {
+			candidates = shownLast(candidates)
+		}
 	}
 	present := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool { return s.Ended && !accounts[s.Account].Ended })
 	home, isBlind := homeAmong(candidates, present, versions)
@@ -60,7 +62,12 @@ func CountingDates(shown []Showing, versions map[int64]Gist) map[int64]int64 {
 	if isBlind {
 		withTeam := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool { return versions[s.Version].team == "" })
 		if len(withTeam) > 0 {
-			former, _ := homeAmong(shownLast(latestShowings(withTeam)), withTeam, versions)
+			latest := latestShowings(withTeam)
+			for name, a := range latest {
+				a.First = accounts[name].First
+				latest[name] = a
+			}
+			former, _ := homeAmong(shownLast(slices.Collect(maps.Values(latest))), withTeam, versions)
 			countHome(counts, former, withTeam)
 		}
 	}
@@ -76,8 +83,7 @@ func countHome(counts map[int64]int64, home string, shown []Showing) {
 	}
 }
 
-// latestShowings returns the latest showing of each account, with the first and the latest read of
-// them all.
+// latestShowings returns the latest showing of each account, with the first read of all of them.
 func latestShowings(shown []Showing) map[string]Showing {
 	accounts := map[string]Showing{}
 	for _, s := range shown {
@@ -85,30 +91,31 @@ func latestShowings(shown []Showing) map[string]Showing {
 		if !ok {
 			a = s
 		}
-		first, seen := min(a.First, s.First), max(a.Seen, s.Seen, s.Last)
+		first := min(a.First, s.First)
 		if s.Last > a.Last {
 			a = s
 		}
-		a.First, a.Seen = first, seen
+		a.First = first
 		accounts[s.Account] = a
 	}
 	return accounts
 }
 
-// shownLast returns the accounts that were shown the meeting within lastNight before the latest
-// read of it, at least one.
-func shownLast(accounts map[string]Showing) []Showing {
-	newest := int64(0)
-	for _, a := range accounts {
-		newest = max(newest, a.Seen)
-	}
-	return slices.DeleteFunc(slices.Collect(maps.Values(accounts)), func(a Showing) bool { return a.Seen < newest-lastNight })
+// shownLast returns those of accounts, at least one, that were shown a part within lastDays before
+// the latest read of it.
+func shownLast(accounts []Showing) []Showing {
+	newest := latestRead(accounts)
+	return slices.DeleteFunc(accounts, func(a Showing) bool { return a.Last < newest-lastDays })
+}
+
+func latestRead(accounts []Showing) int64 {
+	return slices.MaxFunc(accounts, func(a, b Showing) int { return cmp.Compare(a.Last, b.Last) }).Last
 }
 
 // homeAmong returns the home among candidates, at least one, and whether it was shown no version
 // with the recorder's team lately.
 func homeAmong(candidates, shown []Showing, versions map[int64]Gist) (home string, isBlind bool) {
-	newest := slices.MaxFunc(candidates, func(a, b Showing) int { return cmp.Compare(a.Last, b.Last) }).Last
+	newest := latestRead(candidates)
 	candidates = slices.DeleteFunc(candidates, func(a Showing) bool { return a.Last < newest-homeStays })
 	recent := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool { return s.Last < newest-homeStays })
 	blind := accountsWithoutTeam(recent, versions)
