@@ -50,14 +50,15 @@ func CountingDates(shown []Showing, versions map[int64]Gist) map[int64]int64 {
 		}
 	}
 	candidates := slices.DeleteFunc(slices.Collect(maps.Values(accounts)), func(a Showing) bool { return a.Ended })
+	var stays int64 = homeStays
 	if len(candidates) == 0 {
 		candidates = slices.Collect(maps.Values(accounts))
 		if versions != nil {
-			candidates = shownLast(candidates)
+			stays = lastDays
 		}
 	}
 	present := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool { return s.Ended && !accounts[s.Account].Ended })
-	home, isBlind := homeAmong(candidates, present, versions)
+	home, isBlind := homeAmong(candidates, stays, present, versions)
 	countHome(counts, home, shown)
 	if isBlind {
 		withTeam := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool { return versions[s.Version].team == "" })
@@ -67,7 +68,7 @@ func CountingDates(shown []Showing, versions map[int64]Gist) map[int64]int64 {
 				a.First = accounts[name].First
 				latest[name] = a
 			}
-			former, _ := homeAmong(shownLast(slices.Collect(maps.Values(latest))), withTeam, versions)
+			former, _ := homeAmong(slices.Collect(maps.Values(latest)), lastDays, withTeam, versions)
 			countHome(counts, former, withTeam)
 		}
 	}
@@ -101,22 +102,12 @@ func latestShowings(shown []Showing) map[string]Showing {
 	return accounts
 }
 
-// shownLast returns those of accounts, at least one, that were shown a part within lastDays before
-// the latest read of it.
-func shownLast(accounts []Showing) []Showing {
-	newest := latestRead(accounts)
-	return slices.DeleteFunc(accounts, func(a Showing) bool { return a.Last < newest-lastDays })
-}
-
-func latestRead(accounts []Showing) int64 {
-	return slices.MaxFunc(accounts, func(a, b Showing) int { return cmp.Compare(a.Last, b.Last) }).Last
-}
-
-// homeAmong returns the home among candidates, at least one, and whether it was shown no version
-// with the recorder's team lately.
-func homeAmong(candidates, shown []Showing, versions map[int64]Gist) (home string, isBlind bool) {
-	newest := latestRead(candidates)
-	candidates = slices.DeleteFunc(candidates, func(a Showing) bool { return a.Last < newest-homeStays })
+// homeAmong returns the home among those of candidates, at least one, that read within stays
+// before the latest read of any, and whether it was shown no version with the recorder's team
+// lately.
+func homeAmong(candidates []Showing, stays int64, shown []Showing, versions map[int64]Gist) (home string, isBlind bool) {
+	newest := slices.MaxFunc(candidates, func(a, b Showing) int { return cmp.Compare(a.Last, b.Last) }).Last
+	candidates = slices.DeleteFunc(candidates, func(a Showing) bool { return a.Last < newest-stays })
 	recent := slices.DeleteFunc(slices.Clone(shown), func(s Showing) bool { return s.Last < newest-homeStays })
 	blind := accountsWithoutTeam(recent, versions)
 	home = slices.MinFunc(candidates, func(a, b Showing) int {
