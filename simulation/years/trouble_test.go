@@ -187,7 +187,9 @@ func (w *world) upgrade(*rand.Rand) {
 	}
 	w.must(err, "make the archive one of an earlier version")
 	w.oracle.mu.Lock()
-	clear(w.oracle.forbade) // which that version did not keep
+	for key := range w.oracle.forbade {
+		w.oracle.forbade[key] = time.Time{}.Add(-1) // that version kept a refusal at most, which may go on to forbid
+	}
 	w.oracle.mu.Unlock()
 	w.journal.note("the archive is of an earlier version, and is upgraded")
 	w.start(w.dataDir)
