@@ -147,6 +147,7 @@ func (w *world) isForbidden(p *person, m *meeting) bool {
 // mayStayForbidden reports whether the archive may go on to refuse a person a recording that the
 // service forbade: it is allowed now by a right that the archive cannot know, as that of a team is
 // where the meeting says that it is shared with several, and not with which (specification 2.2).
+// Nobody asks again for a recording that is here or was deleted (docs/access.md).
 func (w *world) mayStayForbidden(p *person, m *meeting) bool {
 	return !w.oracle.forbidden(p, m).IsZero() && (w.isViewUnknown(p) || w.isAdminUnknown(p) || w.isTeamUnknown(m) || m.sharing == "multiple_teams")
 }
