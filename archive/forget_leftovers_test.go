@@ -333,6 +333,7 @@ func TestForgetOfAReceivedMeeting(t *testing.T) {
 	for name, d := range map[string]inbox.Delivery{
 		"a webhook":           {Body: meetingJSON(7, word, word)},
 		"a callback's answer": {Kind: inbox.KindTranscript, RecordingID: 7, Body: []byte(`[{"text":"` + word + `"}]`)},
+		"an applied webhook":  {Body: meetingJSON(7, word, word)},
 		"a quarantined one":   {Body: append([]byte(word), meetingJSON(7, word, word)...)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -340,6 +341,9 @@ func TestForgetOfAReceivedMeeting(t *testing.T) {
 			d.Account, d.WebhookID, d.ReceivedAt = "main", "msg_1", epoch0
 			if _, err := a.inbox.Put(t.Context(), d); err != nil {
 				t.Fatal(err)
+			}
+			if name == "an applied webhook" {
+				must(t, a.inbox.Settle(t.Context(), inbox.Outcome{ID: 1, RecordingID: 7}))
 			}
 			if _, err := a.Forget(t.Context(), 7, "asked for"); err != nil {
 				t.Fatal(err)

@@ -266,6 +266,18 @@ func TestTheLastDirectoryCounts(t *testing.T) {
 	has("anna has left", lee, PrincipalEveryone, false)
 }
 
+// TestADeactivatedAddressGivesNothing has a person with two addresses, one of which a list calls
+// deactivated: the person sees meetings by the other one alone (docs/access.md).
+func TestADeactivatedAddressGivesNothing(t *testing.T) {
+	const kim, lee = "kim@acme.example", "lee@acme.example"
+	a := newArchive(t)
+	must(t, a.PutUsers(t.Context(), "anna", []api.User{userWithView(kim, api.StatusActive), userWithView(lee, api.StatusDeactivated)}))
+	got, err := a.ViewerPrincipals(t.Context(), ViewerWith(kim, lee))
+	if err != nil || !slices.Contains(got, UserPrincipal(kim)) || slices.Contains(got, UserPrincipal(lee)) {
+		t.Errorf("a person with an active and a deactivated address has %v, %v", got, err)
+	}
+}
+
 // TestARecorderEndsWithItsReader shows a meeting to two accounts with different recorders. The
 // recorder whom bobs is shown is of another organisation, and becomes the meeting's when anns is
 // shown the meeting no more.
